@@ -64,10 +64,12 @@ cdef class LinearSolver:
     def __init__(self, Samples data, scaling, penalty="l1", tol=1e-2, max_steps=100,
                  deadline=NO_DEADLINE):
         self.F = PenalisedLoss(data, scaling, penalty)
-        dense = penalty == "l2" and data.n_features > MAX_MODEL_FEATURES
-        sparse = data.is_sparse and data.n_features > MAX_DENSE_FEATURES
-        self.kind = ConjugateGradients if dense else (
-            SparseDescent if sparse else _CoordinateDescent)
+        if penalty == "l2" and data.n_features > MAX_MODEL_FEATURES:
+            self.kind = ConjugateGradients
+        elif data.is_sparse and data.n_features > MAX_DENSE_FEATURES:
+            self.kind = SparseDescent
+        else:
+            self.kind = _CoordinateDescent
         self.tol, self.max_steps, self.deadline = tol, max_steps, deadline
 
     def fit(self, samples, target, cost, weights, double intercept):
