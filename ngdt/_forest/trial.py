@@ -28,28 +28,14 @@ def compete(growth, kinds, sampling, seeds, previous):
     There is a candidate for each kind, and a seed for each tree. Returns the table of the forest,
     with lists as columns. The shares in the table of a `previous` forest stay.
     """
-    # One far target in a leaf would decide which kind has less error.
-    problem, n_trees = growth.problem.near, len(seeds)
-    kinds, loss = {each.name: each for each in kinds}, problem.loss
-    # The squared error judges predictions that are means.
-    is_mean = loss.is_classifier or loss.is_squared or loss.has_log_link
-    errors, shares, present, folds = {}, {next(iter(kinds)): 1.0}, Counter(), []
+    kinds, n_trees, present = {each.name: each for each in kinds}, len(seeds), Counter()
     if previous:
         errors, shares, present = _continued(previous, kinds)
-    elif n_trees >= policy.MIN_TREES and is_mean:
-        drawn = draw(problem, min(
-            policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
-        folds = fold_samples(drawn)     # none if samples are few, or drawn of one group only
-    if folds:
-        trial, held_out = _train_some(growth, drawn, folds, kinds.values(), sampling, seeds)
-        n_kinds = len(trial.trees) // len(held_out)     # of which all trees were trained
-        if trial.interrupted or not n_kinds:
-            growth.interrupted, growth.trees = trial.interrupted, trial.trees[:n_trees - 1]
-            # Samples that a seed tells are not those that these trees have drawn.
-            for tree in growth.trees:
-                tree.attributes["random_state"] = None
+    else:
+        tried = _tried(growth, kinds, sampling, seeds)
+        if tried is None:
             return {}
-        errors, shares = _estimated(trial, held_out, list(kinds)[:n_kinds], n_trees, problem)
+        errors, shares = tried
     counts = _in_proportion(
         list(shares.values()), n_trees, [present[name] for name in shares])
     chosen = np.repeat([kinds.get(name) for name in shares], counts)
@@ -59,6 +45,34 @@ def compete(growth, kinds, sampling, seeds, previous):
     present.update(tree.kind for tree in growth.trees)
     return {"candidate": list(shares), "error": [errors.get(name, np.nan) for name in shares],
             "share": list(shares.values()), "n_trees": [present[name] for name in shares]}
+
+
+def _tried(growth, kinds, sampling, seeds):
+    """Errors and shares of the kinds, by name; without a trial, the first kind has all trees.
+
+    None if training has ended within the trial, whose trees are then those of the forest.
+    """
+    # One far target in a leaf would decide which kind has less error.
+    problem, n_trees, loss = growth.problem.near, len(seeds), growth.problem.loss
+    first_alone = {}, {next(iter(kinds)): 1.0}
+    # The squared error judges predictions that are means.
+    is_mean = loss.is_classifier or loss.is_squared or loss.has_log_link
+    if n_trees < policy.MIN_TREES or not is_mean:
+        return first_alone
+    drawn = draw(problem, min(
+        policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
+    folds = fold_samples(drawn)
+    if not folds:       # samples are few, or drawn of one group only
+        return first_alone
+    trial, held_out = _train_some(growth, drawn, folds, kinds.values(), sampling, seeds)
+    n_kinds = len(trial.trees) // len(held_out)     # of which all trees were trained
+    if trial.interrupted or not n_kinds:
+        growth.interrupted, growth.trees = trial.interrupted, trial.trees[:n_trees - 1]
+        # Samples that a seed tells are not those that these trees have drawn.
+        for tree in growth.trees:
+            tree.attributes["random_state"] = None
+        return None
+    return _estimated(trial, held_out, list(kinds)[:n_kinds], n_trees, problem)
 
 
 def _continued(table, kinds):
