@@ -369,6 +369,18 @@ def test_small_weights_of_large_numbers_stay():
         assert np.count_nonzero(tree.tree_.dense_weights([0])) == 2
 
 
+@pytest.mark.parametrize("node", ["oblique", "axis"])
+def test_sparse_weights_train_the_same_tree(node, digits, monkeypatch):
+    X, y = digits
+    model = ObliqueTreeClassifier(
+        5, optimizer=TAO(0.01, node=node, max_passes=3), init="info_gain",
+        validation_fraction=None, random_state=0)
+    dense = model.fit(X, y).tree_
+    monkeypatch.setattr("ngdt._methods.tao.weights._MAX_SMALL", 0)
+    assert model.fit(X, y).tree_ == dense
+    assert dense.n_nonzero < 0.125 * dense.n_internal * X.shape[1]
+
+
 def test_nothing_is_left_that_no_sample_reaches():
     X, y = load_digits(return_X_y=True)
     tree = ObliqueTreeClassifier(max_depth=7, optimizer=TAO(C=0.05)).fit(X, y).tree_
