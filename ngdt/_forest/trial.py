@@ -34,6 +34,9 @@ def compete(growth, kinds, sampling, seeds, previous):
     else:
         tried = _tried(growth, kinds, sampling, seeds)
         if tried is None:
+            if not growth.interrupted:  # the rest of the time is for more trees of the first kind
+                first = next(iter(kinds.values()))
+                growth.add([(first, sampling, seed) for seed in seeds[len(growth.trees):]])
             return {}
         errors, shares = tried
     counts = _in_proportion(
