@@ -152,14 +152,18 @@ def _cross_validated(model, X, y, folds, task, activity):
     """Loss of each row, by the model that has not seen it, and probabilities of the classes."""
     classes = np.unique(y) if task == "classification" else np.empty(0)
     lost, probable = np.empty(len(y)), np.zeros((len(y), len(classes)))
-    for k, (train, test) in enumerate(folds):
-        activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
-        fitted, _ = _trained(model, X, y, train)
-        rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
-        lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
-        if task == "classification":
-            # A class that the training rows lack has no probability.
-            probable[np.ix_(test, np.isin(classes, fitted.classes_))] = fitted.predict_proba(rows)
+    # The training on all rows warns of the same, with the numbers and examples of all rows.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k, (train, test) in enumerate(folds):
+            activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
+            fitted, _ = _trained(model, X, y, train)
+            rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
+            lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
+            if task == "classification":
+                # A class that the training rows lack has no probability.
+                is_known = np.isin(classes, fitted.classes_)
+                probable[np.ix_(test, is_known)] = fitted.predict_proba(rows)
     return lost, probable
 
 

@@ -626,11 +626,14 @@ def test_names_are_noticed_once(run, folder):
 
 
 def test_a_warning_of_each_fold_is_printed_once(run, folder):
-    pd.DataFrame({"a": range(60), "day": "2020-05-03", "y": ["no", "yes"] * 30}).to_csv(
+    """Folds differ in the values that are examples, and in those that no training row has."""
+    days = pd.date_range("2020-05-03", periods=60).astype(str)
+    pd.DataFrame({"a": range(60), "day": days, "y": ["no", "yes"] * 30}).to_csv(
         folder / "days.csv", index=False)
     printed = run("compare", "days.csv", "-t", "y", "-q", "-o", "days.html", "--models", "pruned",
                   "--folds", "3")
-    assert printed.err.count("its values spell dates") == 1
+    assert printed.err.count("warning") == 1
+    assert "its values spell dates, such as '2020-05-03'" in printed.err
     assert printed.err.count("names of groups, by --categorical 'day'\n") == 1
 
 
