@@ -21,6 +21,10 @@ from ngdt._util.warn import warn
 # Share of the values of a column of text that spell numbers from which they are probably meant. A
 # half is enough of many different ones, beside a few texts, such as "?" and "n/a".
 _SPELLED_SHARE, _MANY_SPELLED, _FEW_OTHERS = 0.95, 20, 3
+# Signs of a currency before or after a number, and of per cent.
+_SIGNS = re.compile(r"^\s*([-+]?)\s*[$€£¥]\s*|\s*[%$€£¥]\s*$")
+# Number of names of columns that a warning lists.
+_MAX_NAMES = 5
 _FROM_DTYPE = "from_dtype"
 
 
@@ -191,40 +195,73 @@ def _reshaped(X):
         "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
 
 
+class _Spelled(NamedTuple):
+    """What a column of text spells."""
+
+    column: int
+    example: str
+    other: str | None   # an example of other texts, if there are some
+
+
 def _warn_of_spelled_values(columns, categorical, categories):
     """Warn of columns of text that spell numbers or dates, each of which becomes a category.
 
     Return their indices.
     """
-    found = []
+    found = {}      # columns to which the same advice applies
     for j, values in zip(categorical, categories, strict=True):
-        if not columns.is_text(j):
-            continue
-        present, name = [value for value in values if not is_missing(value)], columns.names[j]
-        for what, spells, advice in _SPELLED:
-            spelled = {value for value in {*present} if spells(value)}
-            others = [value for value in present if value not in spelled]
-            few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
-            if len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present) and spelled:
-                example = next(value for value in present if value in spelled)
-                warn(
-                    f"X: column {name!r} is text, but its values spell {what}, such as {example!r},"
-                    f" and each is a category. Convert it to numbers, {advice}, by "
-                    f"X.astype({{{name!r}: 'category'}})" + (
-                        f". With errors='coerce', others, such as {others[0]!r}, become missing "
-                        "values" if others else ""))
-                found.append(int(j))
-                break
-    return tuple(found)
+        if columns.is_text(j):
+            present = [value for value in values if not is_missing(value)]
+            for what, spells, advice in _SPELLED:
+                spelled = {value for value in {*present} if spells(value)}
+                others = [value for value in present if value not in spelled]
+                few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
+                if len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present) and spelled:
+                    example = next(value for value in present if value in spelled)
+                    found.setdefault((what, advice(spelled)), []).append(
+                        _Spelled(int(j), example, others[0] if others else None))
+                    break
+    for (what, advice), some in found.items():
+        names = [columns.names[each.column] for each in some]
+        warn(_of_spelled_values(what, advice, names, some))
+    return tuple(sorted(each.column for some in found.values() for each in some))
+
+
+def _of_spelled_values(what, advice, names, some):
+    """The warning of columns that spell numbers or dates."""
+    more = len(names) - _MAX_NAMES
+    shown = ", ".join(map(repr, names[:_MAX_NAMES])) + (f" and {more} more" if more > 0 else "")
+    is_one = len(names) == 1
+    column, their, convert = (f"column {shown} is", "its", "it") if is_one else (
+        f"columns {shown} are", "their", "them")
+    others = [each.other for each in some if each.other is not None]
+    coerced = (f". With errors='coerce', others, such as {others[0]!r}, become missing values"
+               if others else "")
+    return (
+        f"X: {column} text, but {their} values spell {what}, such as {some[0].example!r}, and each "
+        f"is a category. Convert {convert} to numbers, {advice}, by "
+        f"X.astype({{{names[0]!r}: 'category'{'' if is_one else ', ...'}}}){coerced}")
 
 
 def _spells_number(text):
     """Return whether a text is a number; one with zeros at the front is a code."""
+    bare = _SIGNS.sub(r"\1", text)
     try:
-        float(text.replace(",", ""))
+        float(bare.replace(",", ""))
     except ValueError:
         return False
-    return not re.match(r"\s*0\d", text)
+    return not re.match(r"\s*0\d", bare)
+
+
+def _advice_for_numbers(texts):
+    """How texts become numbers."""
+    if any(re.search(r"\d,(\d\d?|\d{4,})\D*$", text) for text in texts):
+        how = "by decimal=',' of pandas.read_csv"
+    elif any(_SIGNS.search(text) or "," in text for text in texts):
+        how = "as pandas.to_numeric does without signs of currencies, thousands and per cent"
+    else:
+        how = "as pandas.to_numeric does"
+    return f"{how}; if they are codes"
 
 
 def _spells_date(text):
@@ -233,12 +270,12 @@ def _spells_date(text):
         r"\s*(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(\s|T|$)", text) is not None
 
 
-_SPELLED = [
-    ("numbers", _spells_number,
-     "as pandas.to_numeric does, without signs between thousands; if they are codes"),
-    ("dates", _spells_date,
-     "such as the days since a date, after pandas.to_datetime; if they are names of groups"),
-]
+def _advice_for_dates(texts):
+    return "such as the days since a date, after pandas.to_datetime; if they are names of groups"
+
+
+_SPELLED = [("numbers", _spells_number, _advice_for_numbers),
+            ("dates", _spells_date, _advice_for_dates)]
 
 
 @contextmanager

@@ -16,8 +16,9 @@ from ngdt.cli._options import ESTIMATORS
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
     "compare": _compare, "demo": _demo}
-# How a program makes codes categories, as a warning of `fit` says.
-_TYPE_OF_CODES = re.compile(r"X\.astype\(\{(.*?): 'category'\}\)")
+# How a program makes codes categories, and reads decimal commas, as warnings of `fit` say.
+_TYPE_OF_CODES = re.compile(r"X\.astype\(\{(.*?): 'category'(?:,( \.\.\.))?\}\)")
+_DECIMAL_COMMAS = "decimal=',' of pandas.read_csv"
 # What reading, training and writing raise for input that does not suit them.
 _MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
@@ -138,7 +139,8 @@ class _WarningPrinter:
         self._printed = set()
 
     def show(self, message, *_, **__):
-        line = _TYPE_OF_CODES.sub(r"--categorical \1", f"ngdt: warning: {_one_line(message)}")
+        line = _TYPE_OF_CODES.sub(r"--categorical \1\2", f"ngdt: warning: {_one_line(message)}")
+        line = line.replace(_DECIMAL_COMMAS, "--decimal ','")
         if line not in self._printed:
             self._printed.add(line)
             print(line, file=sys.stderr)

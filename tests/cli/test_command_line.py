@@ -577,6 +577,11 @@ def test_other_separators_and_decimal_signs(run, folder):
     run("fit", "commas.csv", "-t", "y", "-q", "-o", "c.ngdt", "--set", "optimizer=None", *how)
     assert run("predict", "c.ngdt", "commas.csv", *how).out == run(
         "predict", "c.ngdt", "dots.csv").out
+    printed = run("fit", "commas.csv", "-t", "y", "-q", "-o", "d.ngdt", "--set", "optimizer=None",
+                  *how[:2])
+    assert printed.err.count("warning") == 1
+    assert "columns 'a', 'b' are text" in printed.err
+    assert "by --decimal ','; if they are codes, by --categorical 'a' ...\n" in printed.err
 
 
 def test_parameters_of_an_algorithm(run, folder, mistake):

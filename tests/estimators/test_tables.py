@@ -432,6 +432,11 @@ def test_frames_that_cannot_be_read_say_what_to_do():
     ([*map(str, range(20)), *["?"] * 20], "numbers, such as '0', .*such as '[?]', become"),
     ([*map(str, range(19)), *["?"] * 2], None), ([*map(str, range(20)), *"abcd"], None),
     (["1"] * 90 + ["unknown"] * 10, None), (["00123", "00456"], None), (["12a", "12b"], None),
+    (["1", "2"], "numbers, .* numbers, as pandas.to_numeric does; if they are codes, by X"),
+    (["58%", "7 %"], "numbers, such as '58%', .* without signs of currencies"),
+    (["$1,200", "-$7", "$ 5.5"], "numbers, .* without signs of .*thousands"),
+    (["5 €", "0,30"], "numbers, .* by decimal=',' of pandas.read_csv; if"),
+    (["1.200,50", "3,25"], "numbers, .* by decimal=','"), (["$00123", "$"], None),
     (["2021-05-03", "1999-1-1"], "dates, such as '2021-05-03', .*days since.*pandas.to_datetime"),
     (["3.5.2021", " 31/12/1999", None], "dates, "), (["2021/05/03 10:00"], "dates, "),
     (["2021-05-03T10:00:00Z"], "dates, "), (["2021-05-03"] * 9 + ["later"], None),
@@ -455,6 +460,18 @@ def test_texts_that_spell_numbers_or_dates(make, values, advice):
             clone(model).set_params(categorical_features=["income"]).fit(frame, y)
             if make is pd.DataFrame:
                 model.fit(frame.astype({"income": "category"}), y)
+
+
+def test_columns_that_need_the_same_advice_share_a_warning():
+    frame = pd.DataFrame({f"x{j}": ["0,5", "1,25"] * 20 for j in range(7)} | {
+        "day": ["2020-05-03", "2021-05-03"] * 20})
+    with pytest.warns(UserWarning, match="spell") as found:
+        ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(40) % 2)
+    numbers, day = (str(each.message) for each in found)
+    assert re.match(
+        r"X: columns 'x0', .*'x4' and 2 more are text, but their values spell numbers, such as "
+        r"'0,5', .* Convert them to numbers, .* X.astype\(\{'x0': 'category', \.\.\.\}\)$", numbers)
+    assert day.startswith("X: column 'day' is text, but its values spell dates")
 
 
 def test_a_column_of_different_dates_is_warned_of_once():
