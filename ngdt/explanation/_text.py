@@ -105,7 +105,10 @@ def term_lines(terms, n_terms):
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
-    numbers = [f"{'-' if number < 0 else '+'}{_number(abs(number))}" for number, _ in rows]
+    # What is left by rounding errors of the sum is zero.
+    least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
+    numbers = [f"{'-' if number < -least else '+'}"
+               f"{_number(abs(number) if abs(number) >= least else 0.0)}" for number, _ in rows]
     width = max(map(len, numbers))
     return [f"    {number:<{width}}  {what}" for number, (_, what) in zip(
         numbers, rows, strict=True)]

@@ -18,6 +18,8 @@ from ngdt import (
     ObliqueTreeRegressor,
     Tree,
 )
+from ngdt.explanation._sums import WeightedSum
+from ngdt.explanation._text import term_lines
 from ngdt.export import export_text
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_explanation
@@ -260,6 +262,14 @@ def test_means_of_standardized_features_are_zero(iris):
     means = re.findall(r"\(mean (.*)\)", model.explain(X[:1])[0].text(n_terms=None))
     assert means
     assert set(means) == {"0"}
+
+
+def test_sums_that_rounding_keeps_from_zero_are_zero():
+    terms = WeightedSum(
+        ["a", "b", "c"], np.zeros(3), np.ones(3), np.ones(3), np.array([0.7, -4e-14, -5e-15]),
+        total=0.7, base=-3.7e-14, columns=["a", "b", "c"])
+    assert term_lines(terms, 1) == [
+        "    +0    at the mean", "    +0.7  a = 0 (mean 1)", "    +0    2 more"]
 
 
 @given(st.data())
