@@ -1,5 +1,6 @@
 """Trees as SQL."""
 
+import numpy as np
 from scipy.special import softmax
 
 from ngdt._inspection.importances import used_features
@@ -8,6 +9,7 @@ from ngdt.export._encoded_columns import NumberColumn
 from ngdt.export._model import ExportedModel, leaf_values
 from ngdt.export._parts import check_writable, traverse
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
+from ngdt.pruning._equal import merge_same_leaves
 
 # Databases refuse exponentials that are too large or too small for float64.
 _LARGEST = 700.0
@@ -17,9 +19,10 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
                probabilities=False):
     """Export a tree as an SQL query that predicts for each row of a table.
 
-    The query has one ``CASE`` for each split. It reads the columns that the model was trained on,
-    categories included. ``NULL`` is a missing value. A `Tree` takes no missing values: its
-    prediction is ``NULL`` if a column that it uses is ``NULL``.
+    The query has one ``CASE`` for each split; without probabilities, for each split that decides
+    the class. It reads the columns that the model was trained on, categories included. ``NULL`` is
+    a missing value. A `Tree` takes no missing values: its prediction is ``NULL`` if a column that
+    it uses is ``NULL``.
 
     Parameters
     ----------
@@ -108,9 +111,13 @@ def _of_classes(writer, classes, table, probabilities):
         scores, source = _scores(writer, table)
         shares = [_probability(scores, k) for k in range(len(classes) * probabilities)]
         return [_most_probable(scores, classes), *shares], source
-    labels = [literal(classes[k]) for k in writer.values.argmax(axis=1)]
+    best = writer.values.argmax(axis=1)
     if not probabilities:
-        return [writer.case(labels.__getitem__)], table
+        # Leaves that differ in their probabilities alone are one.
+        tree = merge_same_leaves(writer.tree.replace(values=np.eye(len(classes))[best]))
+        labels = [literal(classes[k]) for k in tree.values.argmax(axis=1)]
+        return [_Writer(tree, writer.columns).case(labels.__getitem__)], table
+    labels = [literal(classes[k]) for k in best]
     (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], table)
     found = [labels, *(map(literal, share) for share in softmax(writer.values, axis=1).T)]
     return [_by_leaf(leaf, texts) for texts in found], source

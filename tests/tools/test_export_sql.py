@@ -176,6 +176,15 @@ def test_probabilities_of_leaves_write_each_split_once(iris):
     np.testing.assert_allclose(found[:, 1:], model.predict_proba(iris[0]), rtol=1e-15)
 
 
+def test_a_split_that_does_not_decide_the_class_is_not_written(iris):
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(*iris)
+    assert model.tree_.n_internal == 4      # one with two leaves of the last class
+    query = export_sql(model)
+    assert query.count("<=") == 3
+    found = [value for value, in answer(query, iris[0].tolist(), ["x0", "x1", "x2", "x3"])]
+    assert found == model.predict(iris[0]).tolist()
+
+
 def test_numbers_have_no_probabilities(diabetes):
     model = ObliqueTreeRegressor(1, optimizer=None).fit(*diabetes)
     for each in (model, model.tree_):
