@@ -43,6 +43,7 @@ from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import reached
+from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
@@ -182,11 +183,12 @@ class ObliqueTree(TableEstimator):
         vars(self).update(fitted)
 
     def _cut_message(self, by_user):
+        epochs = count(self.n_iter_, "epoch")
         if by_user:
-            return (f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
-                    "found until then.")
-        return (f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} epochs; "
-                "tree_ is the best tree found in this time.")
+            return (f"Training was interrupted after {epochs}; tree_ is the best tree found until "
+                    "then.")
+        return (f"max_time={self.max_time:g} s shortened the training to {epochs}; tree_ is the "
+                "best tree found in this time.")
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

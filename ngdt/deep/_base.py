@@ -19,6 +19,7 @@ from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_loss, seed_of
 from ngdt._estimators.run import running
 from ngdt._training.problem import Problem
+from ngdt._util.numbers import count
 from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
@@ -120,7 +121,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
             "tree_": run.fitted["_targets"].unscale_leaf_values(found.tree, problem.loss)})
 
     def _cut_message(self, by_user):
-        return f"Training was interrupted after {self.n_iter_} epochs; tree_ is the tree so far."
+        return (f"Training was interrupted after {count(self.n_iter_, 'epoch')}; tree_ is the tree "
+                "so far.")
 
     def _checked_problem(self, X, y, sample_weight, control):
         X = self._rows(X)

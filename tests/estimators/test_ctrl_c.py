@@ -32,7 +32,8 @@ class Interruption:
 
 
 def fit_interrupted(model, X, y, n_epochs):
-    with pytest.warns(ConvergenceWarning, match=f"interrupted after {n_epochs} epochs") as caught:
+    epochs = "1 epoch;" if n_epochs == 1 else f"{n_epochs} epochs;"
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {epochs}") as caught:
         assert model.fit(X, y) is model
     assert caught[0].filename == __file__
     assert model.n_iter_ == n_epochs
@@ -134,8 +135,8 @@ def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
 @BOTH
 def test_while_importances_are_computed(estimator, iris, monkeypatch):
     stop = Interruption(monkeypatch, ngdt._estimators.description, "feature_importances", 1)
-    model = estimator(3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0)
-    fit_interrupted(model, *iris, 3)
+    model = estimator(3, optimizer=SSGD(epochs=1), validation_fraction=None, random_state=0)
+    fit_interrupted(model, *iris, 1)
     assert len(stop.seen) == 2
     monkeypatch.undo()
     assert model.tree_ == estimator(**model.get_params(deep=False)).fit(*iris).tree_
