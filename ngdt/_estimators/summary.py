@@ -240,9 +240,14 @@ def _one_label(estimator):
         return []
     first, *others = np.unique(tree.values.argmax(axis=1))
     return [] if others else [
-        f"All leaves predict {str(estimator.classes_[first])!r}, with different probabilities.",
+        f"All leaves predict {_label(estimator.classes_[first])}, with different probabilities.",
         "For labels of rarer classes, see class_weight='balanced', or a threshold of "
         "predict_proba."]
+
+
+def _label(label):
+    """A label of a class as in Python, a string with quotes."""
+    return repr(str(label)) if isinstance(label, str) else str(label)
 
 
 def _kept(estimator):
