@@ -198,8 +198,20 @@ def _chosen_columns(data, arguments):
         data.column(name)       # an error for one that is not there
     if not data.X.shape[1]:
         raise Mistake(f"{data.path}: there is no column but the target")
+    _warn_of_row_numbers(data)
     # As text, numbers would be warned of.
     return Data(data.path, data.X.astype(dict.fromkeys(arguments.categorical, "category")), y)
+
+
+def _warn_of_row_numbers(data):
+    """Warn of a first column without a name that counts the rows, as `DataFrame.to_csv` writes."""
+    name, values = data.X.columns[0], data.X.iloc[:, 0]
+    if str(name).startswith("Unnamed: ") and values.dtype.kind == "i" and (
+            values.to_numpy() == np.arange(len(values)) + values.iloc[0]).all():
+        warnings.warn(
+            f"{data.path}: the first column has no name and numbers the rows: leave it out by "
+            f"--drop {str(name)!r}, unless the order of the rows tells something of the target",
+            stacklevel=2)
 
 
 def samples_for(model, arguments):

@@ -630,6 +630,17 @@ def test_names_are_noticed_once(run, folder):
     assert printed.err.count("warning") == 1
 
 
+def test_numbers_of_the_rows_are_noticed(run, folder):
+    frame = pd.DataFrame({"a": np.arange(30.0) % 7, "y": ["no", "yes"] * 15})
+    frame.to_csv(folder / "index.csv")
+    fit = "fit", "index.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "i.ngdt"
+    assert "numbers the rows: leave it out by --drop 'Unnamed: 0', unless" in run(*fit).err
+    assert not run(*fit, "--drop", "Unnamed: 0").err
+    for other in (frame.sample(frac=1.0, random_state=0), frame.set_axis(["p", "q"] * 15)):
+        other.to_csv(folder / "index.csv")
+        assert not run(*fit).err
+
+
 def test_a_warning_of_each_fold_is_printed_once(run, folder):
     """Folds differ in the values that are examples, and in those that no training row has."""
     days = pd.date_range("2020-05-03", periods=60).astype(str)
