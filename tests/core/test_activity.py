@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import ngdt._estimators.display
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.display import watching
 from ngdt._training.control import SILENT, Activity
 
@@ -137,3 +137,14 @@ def test_what_is_shown_changes_no_tree(monkeypatch):
     assert share[-1] <= 1.0 + 1e-12
     assert "soft training" in what
     assert "checking against the pruned tree, fold 1 of 3, soft training" in what
+
+
+def test_a_model_tree_says_how_far_it_is(monkeypatch, diabetes):
+    display = Display()
+    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    ObliqueTreeRegressor(init="model_tree", optimizer=None, verbose=1).fit(*diabetes)
+    what, share = zip(*display.shown, strict=True)
+    assert (np.diff(share) >= 0).all()
+    assert np.diff(share).max() < 0.15
+    for part in "model tree without fold 1 of 3", "model tree":
+        assert sum(each.endswith(part) for each in what) > 2

@@ -9,6 +9,7 @@ from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.logistic import LogisticNode
 from ngdt._methods.linear_leaves.ridge import RidgeNode
+from ngdt._training.control import SILENT
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt.losses import LogLoss
 
@@ -83,7 +84,8 @@ class NodeModels:
 
 
 def fit_models(
-        tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None):
+        tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None,
+        activity=SILENT):
     """Linear models of all nodes.
 
     Parameters
@@ -103,6 +105,8 @@ def fit_models(
     root_penalties : ndarray of shape (n,), default=None
         Penalties of which the root gets the best one by generalised cross-validation. None gives it
         `penalties`.
+    activity : Activity, default=SILENT
+        Where to say how much is done.
 
     Returns
     -------
@@ -132,6 +136,7 @@ def fit_models(
                         is_drawn=is_chain and node > 0)
                 ranges[node] = node_model.ranges(data, here)
                 losses[node] = fitted.losses(values[node], slopes[node])
+                activity.at((node + 1) / n_nodes)
             if node < m:
                 for each in (values, slopes, ranges):
                     each[children[node]] = each[node]

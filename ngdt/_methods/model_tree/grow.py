@@ -66,13 +66,16 @@ def grow(problem, data, penalty):
     node = RidgeNode(data, samples)
     (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
     root = _Branch(samples, 0, node.y - slope @ node.z, slope)
-    waiting = [root]
+    waiting, n_done = [root], 0
     # Products of a few columns: several threads of BLAS would mostly wait for each other.
     with one_blas_thread:
         while waiting and problem.control.deadline.fits():
             branch = waiting.pop()
             if _split(branch, problem, data, random, penalty):
                 waiting += branch.children
+            else:
+                n_done += len(branch.samples)
+                problem.control.activity.at(n_done / len(samples))
     nodes, leaves, left, right = number_depth_first(root, lambda branch: branch.children)
     weights = sparse.csr_array(
         (np.ones(len(nodes)), ([*range(len(nodes))], [data.features[n.split[0]] for n in nodes])),

@@ -130,7 +130,7 @@ class CrossValidatedModels:
                 1 / (n + 1), f"model tree without fold {k + 1} of {n}")
             part = fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, control=control)
-            grown = [_Grown(part, params, growth) for growth in growths]
+            grown = [_Grown(part.doing(1 / len(growths)), params, growth) for growth in growths]
             self._parts.append(grown)
             errors += np.stack([each.errors(fold.samples, fold.weight) for each in grown], axis=1)
         # Of equal errors, the fewest leaves and the largest penalties.
@@ -139,7 +139,8 @@ class CrossValidatedModels:
             alpha, self._growth, self._penalty = np.unravel_index(
                 least(errors.ravel()), errors.shape)
         self._alpha = (_CLASS_ALPHAS if classes else _ALPHAS)[alpha]
-        self._last = partial(_Grown, self.problem, params, growths[self._growth])
+        self._last = partial(
+            _Grown, self.problem.doing(1 / (n + 1), "model tree"), params, growths[self._growth])
 
     @cached_property
     def tree(self):
@@ -173,15 +174,17 @@ class _Grown:
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples
         self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
-        self.tree = grow(problem, self.data, growth) if growth else InfoGain().initialize(
-            problem.replace(min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
+        growing = problem.doing(0.5)
+        self.tree = grow(growing, self.data, growth) if growth else InfoGain().initialize(
+            growing.replace(min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
         if by_path:
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
         self.models = fit_models(
             self.tree, self.data, samples, problem.apply(self.tree, samples),
             penalties if is_auto else np.array([float(params.penalty)]),
-            root_penalties=ROOT_PENALTIES if is_auto and not classes else None)
+            root_penalties=ROOT_PENALTIES if is_auto and not classes else None,
+            activity=problem.control.activity.part(0.5))
         self._sequences = [
             sequence_of_costs(self.tree, losses) for losses in self.models.losses.T]
 
