@@ -33,6 +33,7 @@ th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
 th:first-child, td:first-child { text-align: left }
 img { max-width: 100%; height: auto } figure { margin: 1rem 0 }
 figcaption, .note { color: #555; font-size: .9rem }
+.lines { white-space: pre-wrap }
 pre { background: #f6f6f6; padding: 1rem; white-space: pre-wrap; font-size: .85rem }
 </style>
 </head>
@@ -107,8 +108,10 @@ def _notes(results, n_threads):
 
 
 def _summary(result):
-    """Result of the default on all rows."""
-    return f". On all rows: {escape(result.model.summary())}" if result.name == "tree" else ""
+    """Result of the default on all rows, in lines as in a terminal."""
+    if result.name != "tree":
+        return ""
+    return f'. On all rows:<br><span class="lines">{escape(result.model.summary())}</span>'
 
 
 def _pictures(results, by_name):
@@ -122,7 +125,7 @@ def _pictures(results, by_name):
         if tree.get_n_leaves() > 1:
             found += ["<h2>The tree</h2>", _figure(
                 plot_tree(tree, max_depth=_DEPTH).figure,
-                f"{tree.summary()} Trained on all rows; up to {_DEPTH} levels are drawn.")]
+                f"The tree trained on all rows; up to {_DEPTH} levels are drawn.")]
     return "\n".join(found)
 
 

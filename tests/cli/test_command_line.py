@@ -353,7 +353,9 @@ def test_compare(file, target, run, folder):
     page.feed(report)
     # What the default chose.
     assert [line.startswith("tree: ") for line in rest[:1]] == [True] * (target is not None)
-    assert "\n".join(rest).removeprefix("tree: ") in report
+    summary = "\n".join(rest).removeprefix("tree: ")
+    assert (f'<span class="lines">{summary}</span>' in report) == (target is not None)
+    assert target is None or report.count(summary) == 1
     n_cells = 7 + (target is not None)
     assert page.cells[::n_cells] == models
     for line, score_cell in zip(rows, page.cells[1::n_cells], strict=True):
