@@ -162,7 +162,8 @@ class Categories:
         n_missing = sum(count.pop(value) for value in missing)
         if not any(all(isinstance(value, type_) for value in count)
                    for type_ in (str, Real | np.bool_)):
-            raise TypeError("neither all strings nor all numbers")
+            kinds = sorted({type(value).__name__ for value in count})
+            raise TypeError(f"are of type{'s' * (len(kinds) > 1)} {' and '.join(kinds)}")
         known = sorted(count)
         n_samples = [count[value] for value in known]
         if n_missing:

@@ -220,7 +220,7 @@ def _way_out(value):
     if isinstance(value, TIMES) or type(value).__name__ == "Period":
         return "dates or times. Convert it to numbers, such as the year, or the days since a date"
     kind = f"cells of type {type(value).__name__}"
-    if hasattr(value, "__len__"):
+    if hasattr(value, "__len__") and not isinstance(value, bytes):
         return f"{kind}. Give their parts columns of their own"
     return f"{kind}. Convert it to numbers or to strings"
 

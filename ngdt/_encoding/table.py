@@ -369,8 +369,8 @@ def _fit_categories(values, deserves_feature, present, name, warns):
             values if present.all() else list(compress(values, present)), deserves_feature)
     except TypeError as error:
         raise TypeError(
-            f"X: the categories of column {name!r} are of several types, or neither strings nor "
-            "numbers. Convert them all to strings") from error
+            f"X: the categories of column {name!r} {error}. Convert them all to strings, as "
+            f"X[{name!r}].astype(str) does, or all to numbers") from error
     # With fewer samples, two categories are always rare.
     warns = warns and np.count_nonzero(present) >= 2 * MIN_SAMPLES
     if warns and not found.frequent and len(found.rare) > 1:

@@ -341,7 +341,9 @@ def test_gaps_in_y_are_refused(estimator, y):
     (["a", 1] * (N // 2), TypeError, "'new' of type object holds numbers and strings, such as 'a'"),
     (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds neither"),
     (np.full(N, 1j), TypeError, "'new' of type complex128 holds neither"),
-    (pd.Categorical(["a", 1] * (N // 2)), TypeError, "categories of column 'new' are of several"),
+    (pd.Categorical(["a", 1] * (N // 2)), TypeError, "of column 'new' are of types int and str. C"),
+    (pd.cut(np.arange(N), 4), TypeError, r"are of type Interval.* as X.*astype\(str\) does"),
+    ([b"a", b"b"] * (N // 2), TypeError, "cells of type bytes. Convert it to numbers or"),
     ([np.inf] * N, ValueError, "infinity.*'new'. Replace it by NaN"),
 ])
 def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, message):
