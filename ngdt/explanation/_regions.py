@@ -13,7 +13,6 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 from scipy.optimize import lsq_linear, nnls
 
-from ngdt._core.structure import paths
 from ngdt.explanation._goals import LeafGoal
 
 # Distances from a boundary that are tried, in units of the rounding error of the sum.
@@ -98,27 +97,6 @@ def rounding_errors(weights, size, constants):
     return (np.count_nonzero(weights, axis=1) + 2) * np.finfo(float).eps * size
 
 
-def inequalities(tree, leaf):
-    """The inequalities of the path to a leaf: ``A @ z <= b``, or ``<`` where it goes right.
-
-    Parameters
-    ----------
-    tree : Tree
-    leaf : int
-
-    Returns
-    -------
-    A : ndarray of shape (n_nodes, n_features)
-    b : ndarray of shape (n_nodes,)
-    is_right : ndarray of bool, shape (n_nodes,)
-    """
-    path = paths(tree, [leaf])
-    side = path.data.astype(np.float64)
-    # Left: w @ z <= t. Right: -w @ z < -t.
-    return (-side[:, None] * tree.dense_weights(path.indices),
-            -side * tree.thresholds[path.indices], side > 0)
-
-
 class Regions:
     """The regions of a tree in which samples meet a goal.
 
@@ -137,6 +115,7 @@ class Regions:
     def __init__(self, tree, goal, unit, low=-np.inf, high=np.inf, is_whole=None):
         self.tree, self.goal, self.unit, self.low, self.high = tree, goal, unit, low, high
         self.is_whole = np.zeros(tree.n_features, dtype=bool) if is_whole is None else is_whole
+        self._path, self._of_leaves = tree.ancestors(), {}
 
     def predict(self, points):
         """Outputs of points, and whether they meet the goal.
@@ -151,12 +130,13 @@ class Regions:
         return outputs, self.goal.accepts(leaf, outputs)
 
     def of_leaf(self, leaf):
-        """The regions of a leaf.
+        """The regions of a leaf, list of `Region`."""
+        if leaf not in self._of_leaves:     # a search asks for most of them several times
+            self._of_leaves[leaf] = [*self._made(leaf)]
+        return self._of_leaves[leaf]
 
-        Yields
-        ------
-        Region
-        """
+    def _made(self, leaf):
+        """The inequalities of the path to a leaf, with each set of those that the goal adds."""
         tree = self.tree
         if tree.slopes is None or isinstance(self.goal, LeafGoal):
             if not self.goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]:
@@ -164,11 +144,14 @@ class Regions:
             conditions = [(np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False)]
         else:
             conditions = self.goal.conditions(tree, leaf)
-        A, b, is_right = inequalities(tree, leaf)
+        own = slice(*self._path.indptr[leaf:leaf + 2])
+        nodes, side = self._path.indices[own], self._path.data[own].astype(np.float64)
+        # Left: w @ z <= t. Right: -w @ z < -t.
+        A, b = -side[:, None] * tree.dense_weights(nodes), -side * tree.thresholds[nodes]
         for slopes, limits, size, is_strict in conditions:
             yield Region(
                 np.vstack([A, slopes]), np.concatenate([b, limits]),
-                np.concatenate([is_right, np.full(len(limits), is_strict)]),
+                np.concatenate([side > 0, np.full(len(limits), is_strict)]),
                 np.concatenate([np.abs(b), size]), self.unit)
 
     def nearest_on_axes(self, x, features):
@@ -260,7 +243,7 @@ class Regions:
         norm = norms(tree.dense_weights(slice(None)) * scale)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(margins == 0, 0.0, margins / norm)
-        path = tree.ancestors()
+        path = self._path.copy()
         # Where the path goes the other way than the sample.
         path.data = np.maximum(-path.data * away[path.indices], 0.0)
         return path.max(axis=1).toarray().ravel() if tree.n_internal else np.zeros(1)

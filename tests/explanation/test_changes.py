@@ -14,7 +14,8 @@ from explained import model_of
 from helpers import random_children
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.explanation import _regions
-from ngdt.explanation._regions import project
+from ngdt.explanation._goals import LeafGoal
+from ngdt.explanation._regions import Regions, project
 from ngdt.testing.strategies import problems
 
 
@@ -459,3 +460,10 @@ def test_samples_near_the_largest_number_are_explained_without_warnings(leaf):
         assert str(explanation)
         change = explanation.smallest_change(within_range=False)
         assert change is None or np.isfinite(change.distance)
+
+
+def test_a_search_makes_the_region_of_a_leaf_once(iris):
+    tree = ObliqueTreeClassifier(3, optimizer=None).fit(*iris).tree_
+    regions = Regions(tree, LeafGoal(0), np.ones(4))
+    assert [*regions.of_leaf(0)] == []
+    assert next(iter(regions.of_leaf(1))) is next(iter(regions.of_leaf(1)))
