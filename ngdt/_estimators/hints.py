@@ -6,15 +6,25 @@ from ngdt.initializers import INITIALIZERS, InfoGain
 from ngdt.optimizers import OPTIMIZERS, Annealed
 
 _NAMED = {"init": (INITIALIZERS, InfoGain), "optimizer": (OPTIMIZERS, Annealed)}
+# Objects of other parameters that may be one.
+_OBJECTS = {"estimator": "ObliqueForestRegressor", "leaf": "LinearLeaves"}
 
 
-def _example(name, value):
-    """An object for a parameter, for messages: the one that a name stands for, if any."""
-    if name not in _NAMED:
-        return "estimator=ObliqueForestRegressor()"
-    classes, default = _NAMED[name]
-    found = classes.get(value, default) if isinstance(value, str) else default
-    return f"{name}={found.__name__}()"
+def _why_not(key, name, value):
+    """Why a parameter of an object cannot be set, and what to do."""
+    if name == "loss":
+        return (f"{key} cannot be set, since a loss stays as it is made: pass a new one, such as "
+                "loss=QuantileLoss(quantile=0.9)")
+    if name in _NAMED:
+        classes, default = _NAMED[name]
+        found = classes.get(value, default) if isinstance(value, str) else default
+        example = found.__name__
+    elif name in _OBJECTS:
+        example = _OBJECTS[name]
+    else:
+        return f"{key}: {name} has no parameters of its own"
+    return (f"{key} is a parameter of an object, but {name}={value!r}: pass an object, such as "
+            f"{name}={example}()")
 
 
 class ChecksParameters:
@@ -42,9 +52,7 @@ class ChecksParameters:
             name, is_nested, _ = key.partition("__")
             value = params.get(name, getattr(self, name, None))
             if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):
-                raise ValueError(
-                    f"{key} is a parameter of an object, but {name}={value!r}: pass an object, "
-                    f"such as {_example(name, value)}")
+                raise ValueError(_why_not(key, name, value))
         return super().set_params(**params)
 
 

@@ -25,7 +25,7 @@ ESTIMATORS = {
     ("forest", "regression"): ObliqueForestRegressor,
 }
 # Parameters that are algorithms, by name.
-_ALGORITHMS = {"init": INITIALIZERS, "loss": LOSSES, "optimizer": OPTIMIZERS}
+_ALGORITHMS = {"init": INITIALIZERS, "optimizer": OPTIMIZERS}
 # What shells complete an argument with that is a path.
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 # Largest number of different whole numbers that are taken for classes.
@@ -197,6 +197,13 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
                 f"{setting!r}.{did_you_mean(name, known) if outer not in known else ''}")
         (given if name == outer else inner)[name] = _value(value)
+    own = {name.removeprefix("loss__"): inner.pop(name)
+           for name in [*inner] if name.startswith("loss__")}
+    if own and given.get("loss") in LOSSES:     # which is made with its parameters, for good
+        given["loss"] = LOSSES[given["loss"]](**own)
+    elif own:
+        raise Mistake("--set loss__...: only a loss that is named has parameters of its own, as in "
+                      "--set loss=quantile loss__quantile=0.9")
     # An algorithm that gets parameters of its own is an object instead of a name.
     for name in inner:
         outer = name.partition("__")[0]

@@ -596,6 +596,13 @@ def test_parameters_of_an_algorithm(run, folder, mistake):
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer=tao", "optimizer__c=0.03")
     assert "as in --set optimizer=tao optimizer__C=0.1" in mistake(
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer__C=0.03")
+    run("fit", "wine.csv", "-t", "proline", "-q", "-o", "q.ngdt", "--set", "loss=quantile",
+        "loss__quantile=0.9", "optimizer=None")
+    assert repr(ngdt.load(folder / "q.ngdt").loss) == "QuantileLoss(quantile=0.9)"
+    assert "unexpected keyword argument 'q'" in mistake(
+        "fit", "wine.csv", "-t", "proline", "--set", "loss=quantile", "loss__q=0.9")
+    assert "as in --set loss=quantile loss__quantile=0.9" in mistake(
+        "fit", "wine.csv", "-t", "proline", "--set", "loss__quantile=0.9")
 
 
 def test_classes_that_are_large_numbers(run, folder):

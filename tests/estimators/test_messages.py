@@ -24,6 +24,7 @@ from ngdt import (
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt.export import export_text
+from ngdt.losses import QuantileLoss
 from ngdt.optimizers import TAO, Annealed
 from ngdt.persistence import InvalidModelFile
 
@@ -64,6 +65,13 @@ def test_parameters_of_objects_need_an_object(iris):
         GridSearchCV(ObliqueTreeClassifier(), {"optimizer__steps": [3]}, cv=2).fit(*iris)
     with pytest.raises(ValueError, match="optimizer=None: pass an object"):
         ObliqueTreeClassifier(optimizer=None).set_params(optimizer__C=0.1)
+    model = ObliqueTreeRegressor(loss=QuantileLoss(0.5), leaf="linear")
+    for wrong, message in [
+            ("loss__quantile", r"a loss stays .* pass a new one, such as loss=QuantileLoss"),
+            ("leaf__penalty", r"leaf='linear': pass an object, such as leaf=LinearLeaves\(\)"),
+            ("max_depth__steps", "max_depth has no parameters of its own")]:
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**{wrong: 0.9})
     model = ObliqueTreeClassifier().set_params(optimizer=Annealed(), optimizer__steps=7)
     assert model.optimizer.steps == 7
     assert model.set_params(optimizer=TAO(), optimizer__C=0.5).optimizer.C == 0.5
