@@ -159,9 +159,12 @@ class ObliqueForest(TableEstimator):
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
 
     def _cut_message(self, by_user):
-        why = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s"
+        why, n_trees = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s", self.n_estimators
+        if len(self.estimators_) == n_trees:
+            return (f"{why} shortened the training of the forest, which has all of its {n_trees} "
+                    "trees.")
         return (f"{why} shortened the training: the forest has {len(self.estimators_)} of "
-                f"{self.n_estimators} trees.")
+                f"{n_trees} trees.")
 
     def _sampling(self, problem, fitted):
         """The sampling of samples and features for each tree."""
