@@ -122,7 +122,8 @@ def whole_digits(value, digits=3, decimals=0):
     >>> [whole_digits(value) for value in (2019.0, 97114.26, 0.123456)]
     [4, 5, 3]
     """
-    whole = exact(value).adjusted() + 1 if isfinite(value) else 0
+    # Beyond the largest whole number of its own, a float64 is rounded anyway.
+    whole = exact(value).adjusted() + 1 if abs(value) <= _LARGEST_WHOLE else 0
     return max(digits, whole + decimals)
 
 
@@ -135,6 +136,17 @@ def format_value(value):
     ['2019', '97114.3', '0.123']
     """
     return format_number(value, whole_digits(value, decimals=1))
+
+
+def format_within(number, digits, most):
+    """Write a number with the fewest digits, but for some, that change it by so much at most.
+
+    Examples
+    --------
+    >>> format_within(52.50153, 3, 0.01), format_within(52.50153, 3, 0.001)
+    ('52.5', '52.502')
+    """
+    return format_number(shortest(number, digits, lambda rounded: abs(rounded - number) <= most))
 
 
 def percent(share):

@@ -7,7 +7,13 @@ import numpy as np
 from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
 from ngdt._inspection.rules import one_line
-from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
+from ngdt._util.numbers import (
+    format_number,
+    format_value,
+    format_within,
+    shortest,
+    whole_digits,
+)
 from ngdt.explanation._context import DIGITS, Prediction, deviations
 
 # By how much a new value may be rounded, in standard deviations.
@@ -84,7 +90,7 @@ def _written(value, other=None):
     if not isinstance(value, float):
         return category_text(value)
     text = format_value(value)
-    return format_number(exact(value)) if text == other else text
+    return format_within(value, DIGITS, abs(value - float(other)) / 4) if text == other else text
 
 
 class Columns:

@@ -15,7 +15,13 @@ from ngdt._inspection.rules import (
     one_line,
     repeats_root,
 )
-from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
+from ngdt._util.numbers import (
+    format_number,
+    format_value,
+    format_within,
+    shortest,
+    whole_digits,
+)
 from ngdt.explanation._context import DIGITS, deviations
 
 CHANGES_UNKNOWN = "changes to another class are not known for linear leaves"
@@ -101,7 +107,7 @@ def term_lines(terms, n_terms):
     rows = [(terms.base, terms.base_name)]
     rows += [
         (contribution, name if isnan(value) else (
-            f"{name} = {format_value(value)} (mean {_mean(mean, value)})"))
+            "{} = {} (mean {})".format(name, *_value_and_mean(value, mean))))
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
@@ -143,10 +149,13 @@ def change_lines(what, changes, together, n_terms, none):
     return [f"changes to another {what}:", *(f"    {each}" for each in shown)]
 
 
-def _mean(mean, value):
+def _value_and_mean(value, mean):
+    """Both as text, with so many digits that these tell by how much they differ."""
     # The mean of a standardized feature is zero but for the rounding errors of its sum.
-    return format_number(
-        0.0 if abs(mean) < 1e-12 * abs(value) else mean, whole_digits(mean, DIGITS))
+    mean = 0.0 if abs(mean) < 1e-12 * abs(value) else mean
+    most = abs(value - mean) / 4 or np.inf
+    return (format_within(value, whole_digits(value, decimals=1), most),
+            format_within(mean, whole_digits(mean, DIGITS), most))
 
 
 def _number(value):

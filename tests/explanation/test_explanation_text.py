@@ -240,9 +240,20 @@ def test_values_are_those_of_the_table(plt):
         (ax,) = explanation.plot()
         labels = " ".join(label.get_text() for label in ax.get_yticklabels())
         for value in re.findall(" = ([0-9.]+)", f"{explanation} {labels}"):
-            assert value in ("2012", str(frame["account"][0]), "0.0287")
+            assert value in ("2012", str(frame["account"][0]), "0.0287", "0.02874")
         assert "2012" in labels
         assert "= 2012 (mean 2018)" in str(explanation)
+
+
+def test_values_near_the_mean_are_told_from_it():
+    lat = 52.5 + np.arange(-4, 5) / 1234567
+    frame = pd.DataFrame({"lat": lat, "nanoseconds": 17 * 10**17 + np.arange(9) * 10**16})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, lat > 52.5)
+    tree.tree_ = Tree([[1e6, 1e-16]], [52500171.0], [~0], [~1], np.eye(2))
+    explanation = str(tree.explain(frame[:1])[0])
+    assert "lat = 52.499997 (mean 52.5)" in explanation
+    assert "nanoseconds = 1.7e+18 (mean 1.74e+18)" in explanation
+    assert "lat 52.499997 to 52.5 (" in explanation
 
 
 def test_a_change_is_never_from_a_number_to_itself():
