@@ -39,7 +39,8 @@ class Lines:
         self._last = now
         is_late = self._end is None or self._end <= now
         left = "" if is_late else f", about {_seconds(self._end - now)} left"
-        print(f"[ngdt] {what}: {share:.0%} done, {_seconds(elapsed)}{left}", flush=True)
+        what = what and f"{what}: "
+        print(f"[ngdt] {what}{share:.0%} done, {_seconds(elapsed)}{left}", flush=True)
 
     def stop(self):
         """End the display."""

@@ -86,7 +86,7 @@ class _Race:
         self.problem, self.sample, self.leaf = problem, sample, leaf
         self.greedy = _GreedyTrees(sample, fraction, model_tree, policy.PRUNING_TIME)
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
-            problem, fraction, model_tree)
+            problem.doing(0.2, "initial tree for all samples"), fraction, model_tree)
         self.choice = Choice(candidates, self.greedy.folds)
         # That the greedy trees of all samples, and of some, take, once this is known.
         self.seconds = self.seconds_of_sample = None
@@ -107,7 +107,8 @@ class _Race:
             self._shrink(each)
         for each in self._ranked()[:policy.MAX_TRAININGS]:
             self.training = each
-            part = problem.doing(0.5, f"training {each.name} on all samples")
+            part = problem.doing(
+                problem.control.activity.left, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
             has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "square"))
             if not has_failed:

@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 import ngdt._estimators.display
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.display import watching
+from ngdt._selection import policy
 from ngdt._training.control import SILENT, Activity
 
 
@@ -148,3 +149,21 @@ def test_a_model_tree_says_how_far_it_is(monkeypatch, diabetes):
     assert np.diff(share).max() < 0.15
     for part in "model tree without fold 1 of 3", "model tree":
         assert sum(each.endswith(part) for each in what) > 2
+
+
+def test_the_training_on_all_samples_has_a_share_where_some_are_compared(monkeypatch, diabetes):
+    display = Display()
+    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    for name in "MIN_DRAWN_SAMPLES", "MAX_DRAWN_SAMPLES":
+        monkeypatch.setattr(policy, name, 150)
+    ObliqueTreeRegressor(leaf="constant", max_depth=2, verbose=1).fit(*diabetes)
+    of_training = [share for each, share in display.shown if each.endswith("all samples, TAO")]
+    assert of_training[0] < 0.7
+    assert of_training[-1] > of_training[0]
+
+
+def test_a_line_without_a_part_has_no_colon(capsys, monkeypatch):
+    monkeypatch.setattr(ngdt._estimators.display, "INTERVAL", 0.0)
+    with watching(1) as activity:
+        activity.at(0.5)
+    assert capsys.readouterr().out.startswith("[ngdt] 50% done, ")

@@ -116,7 +116,7 @@ class CrossValidatedPruning:
         for k, fold in enumerate(folds):
             begin = monotonic()
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
-                "greedy tree of some samples")
+                "greedy tree without held-out samples")
             self._parts.append(_Subtrees(fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0, directions=None,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase))))
