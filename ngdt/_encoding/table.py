@@ -383,7 +383,8 @@ def _fit_categories(values, deserves_feature, present, name, warns):
 def _describe_unknown(name, values, is_unknown, categories):
     """Describe the unknown values of a column."""
     known = [value for group in categories.groups for value in group] + [*categories.few]
-    expected = ", ".join(map(repr, known[:_MAX_SHOWN])) + ", ..." * (len(known) > _MAX_SHOWN)
+    expected = ", ".join("missing ones" if is_missing(value) else repr(value)
+                         for value in known[:_MAX_SHOWN]) + ", ..." * (len(known) > _MAX_SHOWN)
     share = percent(float(is_unknown.mean()))
     first = values[is_unknown.argmax()]
     example = "a missing one" if is_missing(first) else repr(first)

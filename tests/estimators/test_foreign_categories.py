@@ -71,7 +71,7 @@ def test_missing_values_that_occurred_in_training():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted.predict(frame(pd.Series([None] * 40, dtype=str)))
-    with pytest.warns(UserWarning, match="'female', 'male', None were expected"):
+    with pytest.warns(UserWarning, match="'female', 'male', missing ones were expected"):
         fitted.predict(frame(np.char.upper(SEX)))
 
 
