@@ -50,6 +50,11 @@ def check_targets(estimator, y, **check_params):
     if y is None:
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None.")
+    has_no_order = isinstance(y, set | frozenset)
+    if has_no_order or hasattr(y, "__next__"):
+        raise TypeError(f"y is a {type(y).__name__}, which "
+                        f"{'has no order' if has_no_order else 'gives its values one by one'}: "
+                        "pass a list")
     refuse_mask("y", y, "leave those samples out")
     has_gap, has_times = _gaps_and_times(y)
     if has_gap:

@@ -177,6 +177,13 @@ def test_a_fit_without_y(estimator):
 
 
 @ALL
+@pytest.mark.parametrize("y", [set(range(40)), (k % 2 for k in range(40))])
+def test_targets_without_an_order(estimator, y):
+    with pytest.raises(TypeError, match=r"^y is a (set|generator), which .*: pass a list$"):
+        estimator(optimizer=None).fit(X, y)
+
+
+@ALL
 @pytest.mark.parametrize(("given", "message"), [
     ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
     (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
