@@ -294,7 +294,7 @@ def _noun(candidate):
 
 def _notes(row, n_folds):
     """Notes on an error, in parentheses: the log loss, and that there are fewer folds."""
-    notes = [format_number(row["log_loss"])] if "log_loss" in row else []
+    notes = [_loss_text(row["log_loss"])] if "log_loss" in row else []
     notes += [f"on {count(row['n_folds'], 'fold')}"] if row.get("n_folds", 1) != n_folds else []
     return f" ({', '.join(notes)})" if notes else ""
 
@@ -311,7 +311,12 @@ def _measure(estimator, single=0.0):
     if single > 0.0:
         return ("D², the saved share of the loss of a single leaf",
                 lambda error: f"{round(1 - error / single, 2) + 0.0:.2f}")
-    return "Losses of the standardised targets", format_number
+    return "Losses of the standardised targets", _loss_text
+
+
+def _loss_text(loss):
+    """Three digits, zeros at the end too: losses stand below each other."""
+    return f"{loss:#.3g}".rstrip(".") if 1e-4 <= loss < 999.5 else format_number(loss)
 
 
 def _why(own, first, estimator):
@@ -350,7 +355,7 @@ def forest_summary(forest):
         measure, write = _measure(forest)
         if measure != "R²":
             of_classes = " of the probabilities" if is_classifier(forest) else ""
-            measure, write = f"Squared errors{of_classes}", format_number
+            measure, write = f"Squared errors{of_classes}", _loss_text
         errors = [f"{write(error)} {name}" for name, error in tested.items()]
         sentences += [
             "The numbers of each kind were chosen on held-out samples.",

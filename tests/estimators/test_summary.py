@@ -194,9 +194,9 @@ COMPARED = (f"{HELD_OUT}, in 3 folds.\nErrors:\n    4.1 % this one;\n    12.0 % 
     ({"candidate": ["pruned", "single leaf", "tao C=1", "annealed depth=2"]},
      COMPARED.format("6.0 %") + "No tree was clearly better."),
     ({"log_loss": [0.5, 0.25, 0.3333, 1.0]},
-     f"{HELD_OUT}, in 3 folds.\nErrors (log losses):\n    4.1 % (0.25) this one;\n    12.0 % (0.5, "
-     "on 1 fold) pruned greedy tree;\n    8.0 % (0.333) tao C=1;\n    6.0 % (1) annealed depth=2.\n"
-     "No other had a smaller error."),
+     f"{HELD_OUT}, in 3 folds.\nErrors (log losses):\n    4.1 % (0.250) this one;\n    12.0 % "
+     "(0.500, on 1 fold) pruned greedy tree;\n    8.0 % (0.333) tao C=1;\n    6.0 % (1.00) "
+     "annealed depth=2.\nNo other had a smaller error."),
     # One fold, another column, and a candidate that was not tested.
     ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
      f"{HELD_OUT.replace('3', '2')}.\nErrors:\n    4.1 % this one;\n    12.0 % pruned greedy tree;"
@@ -219,8 +219,8 @@ def test_summary_without_a_competition(columns, text):
 @pytest.mark.parametrize(("loss", "errors"), [
     (None, ["R²:", "    0.96 this one;", "    0.88 (on 1 fold) pruned greedy tree;",
             "    0.00 tao C=1;"]),
-    ("absolute_error", ["Losses of the standardised targets:", "    0.041 this one;",
-                        "    0.12 (on 1 fold) pruned greedy tree;", "    1 tao C=1;"])])
+    ("absolute_error", ["Losses of the standardised targets:", "    0.0410 this one;",
+                        "    0.120 (on 1 fold) pruned greedy tree;", "    1.00 tao C=1;"])])
 def test_errors_of_regression_are_those_of_its_scores(loss, errors):
     text = competed(regression(optimizer="tao", loss=loss), error=[0.12, 0.041, 1.002, 0.06],
                     lead=[0.0, 0.5, 0.0, 0.0])
@@ -276,6 +276,13 @@ def test_a_tree_of_one_label_says_so():
         assert "All leaves" not in fitted(optimizer=None).summary()
 
 
+def test_losses_have_three_digits():
+    model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
+    for loss, text in [(0.2, "0.200"), (11.0, "11.0"), (123.0, "123"), (1e-9, "1e-9"), (0.0, "0")]:
+        model.candidates_["log_loss"] = [loss] * len(model.candidates_["log_loss"])
+        assert model.summary().splitlines()[3].endswith(f" % ({text}) this one;")
+
+
 def test_summary_counts_slopes():
     model = fitted(max_depth=0, optimizer=None, leaf="linear")
     n = np.count_nonzero(model.tree_.slopes)
@@ -287,7 +294,7 @@ def test_summary_of_the_default_has_the_errors_of_candidates():
     table, text = model.candidates_, model.summary()
     winner = table["chosen"].index(True)
     error, loss = table["error"][winner], table["log_loss"][winner]
-    assert text.splitlines()[3] == f"    {100 * error:.1f} % ({loss:.3g}) this one;"
+    assert text.splitlines()[3] == f"    {100 * error:.1f} % ({loss:#.3g}) this one;"
     assert text.count(" % (") == len(table["candidate"])
     # One sentence in a line, and one error.
     assert ". " not in text
@@ -304,7 +311,7 @@ def test_summary_of_forests():
     model.candidates_ = columns
     assert model.summary().endswith(
         "\nThe numbers of each kind were chosen on held-out samples.\n"
-        "Squared errors of the probabilities of forests of one kind:\n    0.1 a;\n    0.2 b."
+        "Squared errors of the probabilities of forests of one kind:\n    0.100 a;\n    0.200 b."
         + OTHERWISE)
     regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)
     regressor.candidates_ = columns
