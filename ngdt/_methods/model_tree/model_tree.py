@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_m
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.choice import Fold, least
 from ngdt._training.folds import fold_samples
+from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
 
@@ -194,15 +195,20 @@ class _Grown:
         return max(np.finfo(float).tiny, np.average(
             ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
 
-    def _is_leaf(self, alpha, penalty):
-        """Mask of the nodes that become leaves."""
+    def _n_steps(self, alpha, penalty):
+        """Number of steps of pruning, at most `max_leaf_nodes` leaves being left."""
         sequence, limit = self._sequences[penalty], self.problem.max_leaf_nodes
         n_steps = int(sequence.n_steps(alpha * self._unit))
-        if limit is not None:   # each step leaves fewer leaves
-            n_steps = bisect_left(
-                range(len(sequence.nodes)), True, lo=n_steps, key=lambda n: len(np.unique(
-                    self._tops(sequence.is_leaf_after(n)))) <= limit)
-        return sequence.is_leaf_after(n_steps)
+        if limit is None:
+            return n_steps
+        # Each step leaves fewer leaves.
+        return bisect_left(
+            range(len(sequence.nodes)), True, lo=n_steps, key=lambda n: len(np.unique(
+                self._tops(sequence.is_leaf_after(n)))) <= limit)
+
+    def _is_leaf(self, alpha, penalty):
+        """Mask of the nodes that become leaves."""
+        return self._sequences[penalty].is_leaf_after(self._n_steps(alpha, penalty))
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
@@ -218,24 +224,27 @@ class _Grown:
 
     def errors(self, samples, weight):
         """Sums of weighted errors, shape (n_alphas, n_penalties)."""
-        leaf, Z = self.problem.apply(self.tree, samples), self.data.read(samples)
-        shape, of_node = (len(self.alphas), len(self._sequences)), {}
+        m, Z = self.tree.n_internal, self.data.read(samples)
+        by_leaf = SamplesByLeaf(
+            self.tree, np.arange(len(samples)), self.problem.apply(self.tree, samples))
 
-        def errors_of(node, here):
+        @cache
+        def errors_of(node):
             """Sums of one node for each penalty, kept since many subtrees have it as a leaf."""
-            if node not in of_node:
-                predictions = self.models.predict(node, Z[here])
-                of_node[node] = [
-                    weight[here] @ self.problem.prediction_errors(predictions[:, j], samples[here])
-                    for j in range(shape[1])]
-            return of_node[node]
+            here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
+            if len(here) == 0:
+                return np.zeros(len(self._sequences))
+            predictions = self.models.predict(node, Z[here])
+            return np.array([
+                weight[here] @ self.problem.prediction_errors(predictions[:, j], samples[here])
+                for j in range(len(self._sequences))])
 
-        errors = np.zeros(shape)
-        for i, j in np.ndindex(shape):
-            top = self._tops(self._is_leaf(self.alphas[i], j))[leaf]
-            order = np.argsort(top, kind="stable")
-            for here in np.split(order, np.flatnonzero(np.diff(top[order])) + 1):
-                errors[i, j] += errors_of(top[here[0]], here)[j]
+        errors = np.zeros((len(self.alphas), len(self._sequences)))
+        for j, sequence in enumerate(self._sequences):
+            of_alpha = np.array([self._n_steps(alpha, j) for alpha in self.alphas])
+            for n_steps in np.unique(of_alpha):
+                leaves = np.unique(self._tops(sequence.is_leaf_after(n_steps)))
+                errors[of_alpha == n_steps, j] = sum(errors_of(node)[j] for node in leaves)
         return errors
 
     def pruned(self, alpha, penalty):
