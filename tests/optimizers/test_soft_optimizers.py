@@ -445,7 +445,7 @@ def test_ctrl_c_leaves_a_fitted_estimator(optimizer, n_jobs, last):
     estimator = ObliqueTreeClassifier(
         3, init="random_complete", optimizer=optimizer, n_jobs=n_jobs, callback=StopAt(last),
         validation_fraction=0.2, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=f"interrupted after {last} epochs"):
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {last} epoch"):
         estimator.fit(X, y)
     assert estimator.n_iter_ == last
     assert estimator.predict_proba(X).shape == (150, 3)
