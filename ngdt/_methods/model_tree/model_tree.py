@@ -27,10 +27,10 @@ _CLASS_ALPHAS = np.array([0.5, 2.0, 5.0, 10.0, 25.0, 60.0, np.inf])
 # Penalties of the models that are tried.
 _PENALTIES, _CLASS_PENALTIES = np.array([0.03, 0.3, 3.0, 30.0]), np.array([10.0])
 # Penalties with which regression trees are grown: a tree that was grown with the larger one was
-# better where features have long tails. Within a few levels, nodes have many samples, and smaller
-# penalties raised R2 by 0.005 on inner splits of eight sets. Without a limit, they made trees a
-# sixth larger on 14 tables, and no better.
-_GROWTH_PENALTIES, _FEW_LEVELS_PENALTIES, _FEW_LEVELS = (1.0, 30.0), (0.1, 10.0), 4
+# better where features have long tails. In trees of at most four levels, or so many leaves, nodes
+# have many samples: smaller penalties raised R2 by 0.005 on inner splits of eight sets, and by
+# 0.007 on 13 tables. Without a limit, they made trees a sixth larger, and no better.
+_GROWTH_PENALTIES, _SMALL_GROWTH_PENALTIES, _SMALL_DEPTH = (1.0, 30.0), (0.1, 10.0), 4
 # Largest depth of trees for classes, with few and with many samples: deeper ones were not more
 # accurate.
 _FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
@@ -57,8 +57,8 @@ class ModelTree(Initializer):
     penalty : float or "auto", default="auto"
         Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
         chooses 0.03, 0.3, 3 or 30, and the penalty of the root by generalised cross-validation. Two
-        trees are grown, with a penalty of 1 and of 30 in each node, or of 0.1 and 10 within four
-        levels, of which one is chosen.
+        trees are grown, with a penalty of 1 and of 30 in each node, or of 0.1 and 10 for a tree of
+        at most four levels or 16 leaves, of which one is chosen.
 
     Notes
     -----
@@ -264,8 +264,10 @@ class _Grown:
 
 def _growth_penalties(problem):
     """Penalties with which regression trees are grown."""
-    has_few_levels = problem.max_depth is not None and problem.max_depth <= _FEW_LEVELS
-    return _FEW_LEVELS_PENALTIES if has_few_levels else _GROWTH_PENALTIES
+    depth, n_leaves = problem.max_depth, problem.max_leaf_nodes
+    is_small = (depth is not None and depth <= _SMALL_DEPTH) or (
+        n_leaves is not None and n_leaves <= 2**_SMALL_DEPTH)
+    return _SMALL_GROWTH_PENALTIES if is_small else _GROWTH_PENALTIES
 
 
 def _max_depth(problem):
