@@ -1,5 +1,7 @@
 """The default: candidates, when they are dropped, and which one is trained on all samples."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,6 +15,7 @@ from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, default_candidates
 from ngdt._selection.default import default_tree
 from ngdt._training import folds as _folds
+from ngdt._training.choice import Candidate, Choice, Score
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
@@ -112,9 +115,26 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf, monkeypatch):
         monkeypatch.setattr(_default, "default_candidates", lambda *_, unsure=unsure, sure=sure: [
             candidate("unsure", "initial", (Step(unsure),)),
             candidate("sure", "initial", (Sure(sure),))])
-        # Of the same errors, those that are surer of what is right; with more errors, none.
+        # Of the same errors, those that are surer of what is right; with many more, none.
         table = default_tree(problem(300)).candidates
         assert table["chosen"] == [sure > unsure, sure == unsure, False]
+
+
+@pytest.mark.parametrize(("more", "winner"), [(0, "sure"), (1, "sure"), (2, "few"), (5, "few")])
+@pytest.mark.parametrize("first", [10, 30])
+def test_probabilities_decide_between_trees_with_about_the_same_errors(more, winner, first):
+    """A lead of so many errors is the square root of them, in standard errors."""
+    def score(n_errors, square):
+        error = (np.arange(400) < n_errors).astype(float)
+        return Score(error, error + square, error)
+
+    scores = {"first": score(first, 0.5), "few": score(10, 0.4), "sure": score(10 + more, 0.1)}
+    fold = SimpleNamespace(
+        problem=SimpleNamespace(loss=LogLoss()), weight=np.ones(400), sums=lambda values: values)
+    choice = Choice([Candidate(name, None) for name in scores], [fold])
+    for each in choice.candidates:
+        choice.scores[each].append(scores[each.name])
+    assert choice.ranked()[0].name == winner
 
 
 def test_candidates_that_are_no_better_leave_the_race(compete):
