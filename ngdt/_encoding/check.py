@@ -1,6 +1,7 @@
 """Check tables, and read their values."""
 
 import re
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -196,9 +197,10 @@ def _reshaped(X):
 
 
 class _Spelled(NamedTuple):
-    """What a column of text spells."""
+    """Numbers or dates that the values of a column of text spell."""
 
-    column: int
+    what: str
+    advice: str
     example: str
     other: str | None   # an example of other texts, if there are some
 
@@ -208,27 +210,33 @@ def _warn_of_spelled_values(columns, categorical, categories):
 
     Return their indices.
     """
-    found = {}      # columns to which the same advice applies
+    found, same_advice = {}, defaultdict(list)
     for j, values in zip(categorical, categories, strict=True):
-        if columns.is_text(j):
-            present = [value for value in values if not is_missing(value)]
-            for what, spells, advice in _SPELLED:
-                spelled = {value for value in {*present} if spells(value)}
-                others = [value for value in present if value not in spelled]
-                few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
-                if len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present) and spelled:
-                    example = next(value for value in present if value in spelled)
-                    found.setdefault((what, advice(spelled)), []).append(
-                        _Spelled(int(j), example, others[0] if others else None))
-                    break
-    for (what, advice), some in found.items():
-        names = [columns.names[each.column] for each in some]
-        warn(_of_spelled_values(what, advice, names, some))
-    return tuple(sorted(each.column for some in found.values() for each in some))
+        spelled = _spelled_by(values) if columns.is_text(j) else None
+        if spelled is not None:
+            found[int(j)] = spelled
+            same_advice[spelled.what, spelled.advice].append(int(j))
+    for some in same_advice.values():
+        warn(_of_spelled_values([columns.names[j] for j in some], [found[j] for j in some]))
+    return tuple(sorted(found))
 
 
-def _of_spelled_values(what, advice, names, some):
-    """The warning of columns that spell numbers or dates."""
+def _spelled_by(values):
+    """Numbers or dates that most texts among the values spell, or None."""
+    present = [value for value in values if not is_missing(value)]
+    for what, spells, advice in _SPELLED:
+        spelled = {value for value in {*present} if spells(value)}
+        others = [value for value in present if value not in spelled]
+        few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
+        if spelled and len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present):
+            example = next(value for value in present if value in spelled)
+            return _Spelled(what, advice(spelled), example, others[0] if others else None)
+    return None
+
+
+def _of_spelled_values(names, some):
+    """Warning of columns to which the same advice applies."""
+    what, advice, example, _ = some[0]
     more = len(names) - _MAX_NAMES
     shown = ", ".join(map(repr, names[:_MAX_NAMES])) + (f" and {more} more" if more > 0 else "")
     is_one = len(names) == 1
@@ -238,8 +246,8 @@ def _of_spelled_values(what, advice, names, some):
     coerced = (f". With errors='coerce', others, such as {others[0]!r}, become missing values"
                if others else "")
     return (
-        f"X: {column} text, but {their} values spell {what}, such as {some[0].example!r}, and each "
-        f"is a category. Convert {convert} to numbers, {advice}, by "
+        f"X: {column} text, but {their} values spell {what}, such as {example!r}, and each is a "
+        f"category. Convert {convert} to numbers, {advice}, by "
         f"X.astype({{{names[0]!r}: 'category'{'' if is_one else ', ...'}}}){coerced}")
 
 
@@ -254,7 +262,7 @@ def _spells_number(text):
 
 
 def _advice_for_numbers(texts):
-    """How texts become numbers."""
+    """Advice on how texts become numbers."""
     if any(re.search(r"\d,(\d\d?|\d{4,})\D*$", text) for text in texts):
         how = "by decimal=',' of pandas.read_csv"
     elif any(_SIGNS.search(text) or "," in text for text in texts):
@@ -271,6 +279,7 @@ def _spells_date(text):
 
 
 def _advice_for_dates(texts):
+    """Advice on how texts become dates, and these numbers."""
     return "such as the days since a date, after pandas.to_datetime; if they are names of groups"
 
 
