@@ -11,7 +11,7 @@ _OBJECTS = {"estimator": "ObliqueForestRegressor", "leaf": "LinearLeaves"}
 
 
 def _why_not(key, name, value):
-    """Why a parameter of an object cannot be set, and what to do."""
+    """Explain that a parameter of an object cannot be set, and say what to do."""
     if name == "loss":
         return (f"{key} cannot be set, since a loss stays as it is made: pass a new one, such as "
                 "loss=QuantileLoss(quantile=0.9)")

@@ -312,7 +312,7 @@ def _fit(forest, X, y, weight, groups):
 
 
 def _fit_near(first, X, y, sample_weight, groups):
-    """What the first forest misses of near targets; if some are far, another one is fitted to them.
+    """Residuals of near targets, by a forest fitted to these if some others are far.
 
     What leaves with far targets miss would rule the second forest, and the comparison.
 

@@ -177,7 +177,7 @@ def _divided(problem, n_folds):
 
 
 def _units(samples, labels, groups):
-    """What is divided, the samples or their groups, and the label of each.
+    """Units that are divided, the samples or their groups, and the label of each.
 
     A group counts as one of the rarest of its classes: `StratifiedGroupKFold` of scikit-learn
     compares all folds for each group, which took ten seconds for 20 000 groups. Groups of one
