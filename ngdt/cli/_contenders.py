@@ -64,7 +64,7 @@ def _tree(task, X, arguments):
 
 def _pruned(task, X, arguments):
     return make_estimator("tree", task, arguments).set_params(
-        init="pruned", optimizer=None, leaf="constant", max_depth=None)
+        init="pruned", optimizer=None, leaf="constant")
 
 
 def _forest(task, X, arguments):
