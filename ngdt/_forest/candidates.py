@@ -7,7 +7,7 @@ from ngdt._core.scaling import MAX_SOFT_FEATURES
 from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
-from ngdt._methods.soft.annealed import MAX_BATCH_SIZE, default_decay, default_rate
+from ngdt._methods.soft.annealed import default_decay, default_rate
 from ngdt._selection.candidates import candidate, takes_models
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt.initializers import RandomComplete, RandomOblique
@@ -103,9 +103,7 @@ def _ssgd(random, finish):
 
 def _annealed(problem, p, finish, what="", **options):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
-    depth, n = None, len(problem.training_samples)
-    if policy.EPOCHS * n > policy.MIN_STEPS * MAX_BATCH_SIZE:
-        options["steps"] = min(policy.MAX_STEPS, policy.EPOCHS * n // MAX_BATCH_SIZE)
+    depth = None
     if _is_large(problem):
         limit = policy.DEEP if problem.max_depth is None else min(policy.DEEP, problem.max_depth)
         depth = max(RandomComplete().depth(problem), limit)

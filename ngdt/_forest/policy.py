@@ -16,10 +16,6 @@ MAX_LINEAR_DEPTH, SLOPE_PENALTY = 6, 1.0
 # Depth of softly trained trees for classes from this number of samples on: squared errors were 9 %
 # less on MNIST than at the usual depth of 8. A trial has too few samples to tell.
 DEEP, MANY_FOREST_SAMPLES = 10, 20_000
-# Epochs of their training, within these numbers of steps, the least of which is that of a single
-# tree. Twice the steps lowered squared errors by 13 % on Letter, with 15 000 samples, and by
-# nothing on sets of 7500 or fewer.
-EPOCHS, MIN_STEPS, MAX_STEPS = 75, 2250, 4500
 # Learning rate of such deep trees times n_features**RATE_POWER, where this is below the usual rate,
 # and share of the usual weight decay: 10 % less squared error on MNIST and Fashion-MNIST.
 RATE, RATE_POWER, DECAY = 0.29, 0.85, 0.5

@@ -190,14 +190,19 @@ def test_schedules_of_end_to_end(watch, problem):
     assert len(watch) == 7
 
 
-@pytest.mark.parametrize(("n", "batch"), [
-    (7, 1), (160, 10), (161, 11), (4000, 250), (4001, 250), (100_000, 250)])
-def test_automatic_sizes(problem, n, batch):
+@pytest.mark.parametrize(("n", "batch", "steps"), [
+    (7, 1, 7 * 300), (160, 10, 2250), (161, 11, 2250), (4000, 250, 2250), (4001, 250, 2250),
+    (10_000, 250, 3000), (100_000, 250, 4500)])
+def test_automatic_sizes(problem, n, batch, steps):
     plan = Annealed()._schedule(n, problem)
     assert plan.batch_size == batch
-    steps = plan.epochs * -(-n // batch)
-    assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
+    assert plan.epochs * -(-n // batch) == pytest.approx(steps, rel=0.1)
     assert Annealed(steps=3)._schedule(n, problem).epochs == 1
+
+
+def test_more_samples_mean_more_steps_for_classes_only():
+    epochs = Annealed()._schedule(100_000, iris_problem(SquaredLoss())).epochs
+    assert epochs * 400 == pytest.approx(2250, rel=0.1)
 
 
 def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches():

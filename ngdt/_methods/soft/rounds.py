@@ -76,7 +76,7 @@ class SoftRounds(Rounds):
 
     @property
     def epochs(self):
-        return self.optimizer._epochs(self.steps_per_epoch)
+        return self.optimizer._epochs(self.steps_per_epoch, self._example.loss)
 
     @cached_property
     def _replica(self):
