@@ -48,8 +48,8 @@ def shrunk_trees(problem, tree, strengths):
     counts = sums_below(tree, class_weights(
         leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
     at = np.arange(tree.n_leaves)
-    for strength in strengths:
-        values = np.log(_shrunk(tree, counts, strength))
+    for shares in _shrunk(tree, counts, strengths):
+        values = np.log(shares)
         largest, is_other = values.max(axis=1), values.argmax(axis=1) != best
         values[at[is_other], best[is_other]] = largest[is_other] + _LEAD
         yield tree.replace(values=values)
@@ -86,21 +86,23 @@ def best_strength(folds, trees):
     return policy.STRENGTHS[best], [fold.score(shrunk[best]).log_loss for fold, shrunk in found]
 
 
-def _shrunk(tree, counts, strength):
-    """Shares of classes in the leaves, from the counts in nodes and leaves.
+def _shrunk(tree, counts, strengths):
+    """Shares of classes in the leaves for each strength, from the counts in nodes and leaves.
 
     A share is a sum over the nodes on the path: the share in the node times the trust in its
     parent less the trust in the node. No term is negative.
     """
-    total = counts.sum(axis=1)
+    total, children = counts.sum(axis=1), child_ids(tree)
     prior = policy.PSEUDO_COUNT / counts.shape[1]
     share = (counts + prior) / (total + policy.PSEUDO_COUNT)[:, None]
-    trust = total / (total + strength) if strength else np.ones(len(total))
-    above, of_parent = np.zeros_like(share), np.ones(len(total))
+    trust = np.array([total / (total + strength) if strength else np.ones(len(total))
+                      for strength in strengths])
+    above, of_parent = np.zeros((len(trust), *share.shape)), np.ones(trust.shape)
     for nodes in nodes_by_depth(tree):
-        for child in child_ids(tree)[nodes].T:
+        for child in children[nodes].T:
             is_empty = total[child] == 0.0
             share[child[is_empty]] = share[nodes[is_empty]]
-            of_parent[child] = trust[nodes]
-            above[child] = above[nodes] + share[nodes] * (of_parent[nodes] - trust[nodes])[:, None]
-    return (above + share * of_parent[:, None])[tree.n_internal:]
+            of_parent[:, child] = trust[:, nodes]
+            above[:, child] = above[:, nodes] + (
+                share[nodes] * (of_parent[:, nodes] - trust[:, nodes])[..., None])
+    return (above + share * of_parent[..., None])[:, tree.n_internal:]
