@@ -7,6 +7,7 @@ from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
+from ngdt._selection.sample import most_to_compare_on
 from ngdt._selection.train import Chain
 from ngdt._training.choice import Candidate
 from ngdt._training.wide_data import RowSpan
@@ -86,6 +87,10 @@ def _soft_class_candidates(problem, few):
     depths = _depths(problem)
     if few:
         return _soft(problem, depths, (Annealed(steps=policy.FEW_STEPS),))
+    if len(problem.training_samples) > most_to_compare_on(problem):
+        # All samples can make more of a large tree than those of the comparison: with 10 000 of
+        # 60 000 images of Fashion-MNIST, 16 leaves tied with 95, and were 2.4 points worse then.
+        depths = depths[-1:]
     if _has_pixels(problem) and len(problem.training_samples) < policy.MAX_MIXED_SAMPLES:
         mixed = [(Annealed(steps=steps, mixing=policy.MIXING),)
                  for steps in (policy.FOLD_STEPS, "auto")]

@@ -53,11 +53,15 @@ def training_in_time(problem):
     return drawn.replace(control=replace(problem.control, deadline=deadline)), seconds
 
 
+def most_to_compare_on(problem):
+    """Largest number of samples of a comparison without a deadline."""
+    return np.clip(policy.MAX_DRAWN_VALUES // problem.X.shape[1],
+                   policy.MIN_DRAWN_SAMPLES, policy.MAX_DRAWN_SAMPLES)
+
+
 def sample_to_compare_on(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a comparison on all would take too long."""
-    sample = draw(problem, np.clip(policy.MAX_DRAWN_VALUES // problem.X.shape[1],
-                                   policy.MIN_DRAWN_SAMPLES, policy.MAX_DRAWN_SAMPLES))
-    drawn = draw_in_time(sample.with_time(policy.COMPARISON_TIME), seconds_per_sample)
+    drawn = draw_in_time(draw(problem, most_to_compare_on(problem)).with_time(policy.COMPARISON_TIME), seconds_per_sample)
     return drawn.replace(control=replace(drawn.control, deadline=problem.control.deadline))
 
 

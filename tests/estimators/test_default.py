@@ -238,6 +238,7 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
     (table(2000, p=501), [*GREEDY, *MIXED]),
     (table(100, n_classes=10), [*GREEDY, "annealed depth=4", "annealed depth=8"]),
     (table(2000, n_classes=32), [*GREEDY, "annealed depth=5", "annealed depth=10"]),
+    (table(100_001), [*BINARY, "annealed depth=8"]),    # some of which are compared on
     (table(3000, p=4097), [*GREEDY, "ssgd"]),
     (table(100, p=4097), ["annealed depth=2", *GREEDY]),
     (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", *GREEDY]),
