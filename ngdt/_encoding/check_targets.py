@@ -5,6 +5,7 @@ from numbers import Real
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
@@ -29,6 +30,24 @@ def warn_of_target(X, y):
         warn(
             f"X: column {name!r} is y itself, and says what is to be predicted: fit with "
             f"X.drop(columns={name!r})")
+
+
+def names_of_targets(y):
+    """Names of several targets: those of the columns of a data frame.
+
+    Parameters
+    ----------
+    y : array-like
+        As it is given to `fit`.
+
+    Returns
+    -------
+    tuple of str
+        Empty if y is no data frame of several columns with different names.
+    """
+    given = _read(y)
+    names = tuple(given.columns) if isinstance(given, nw.DataFrame) else ()
+    return names if len(names) > 1 and all(isinstance(name, str) for name in names) else ()
 
 
 def check_targets(estimator, y, **check_params):
@@ -146,7 +165,7 @@ def _check_types(labels, is_list):
 
 def _gaps_and_times(y):
     """Return whether y has missing values, and whether it has dates, times or differences."""
-    given = nw.from_native(y, allow_series=True, pass_through=True)
+    given = _read(y)
     if isinstance(given, (nw.Series, nw.DataFrame)):
         found = [_in_series(each) for each in (
             given.iter_columns() if isinstance(given, nw.DataFrame) else [given])]
@@ -158,6 +177,16 @@ def _gaps_and_times(y):
     if kind not in "OT" or not isinstance(y, (list, tuple, np.ndarray)):
         return False, False
     return _in_objects(np.ravel(y) if isinstance(y, np.ndarray) else y)
+
+
+def _read(y):
+    """A data frame or a series as one of narwhals; others as they are."""
+    try:
+        return nw.from_native(y, allow_series=True, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(
+            f"y has several columns of one name: rename them, or pass y.to_numpy(). {error}"
+        ) from error
 
 
 def _in_series(series):

@@ -1,6 +1,6 @@
 """Encoding of y as the targets of training, and decoding of the leaf values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -195,11 +195,14 @@ class RegressionTargets:
         Winsorized mean and standard deviation of each target; with a log link, zero and the mean.
     has_log_link : bool
         Whether the loss has a log link.
+    names : tuple of str
+        Names of several targets; empty if they are not known.
     """
 
     center: np.ndarray
     scale: np.ndarray
     has_log_link: bool = False
+    names: tuple = ()
 
     @property
     def n_outputs(self):
@@ -240,6 +243,29 @@ class RegressionTargets:
         # Numbers that differ in their last digits count as equal.
         is_constant = std <= 1e-14 * np.abs(mean)
         return cls(mean, np.where(is_constant, np.maximum(1.0, np.abs(mean)), std))
+
+    def named(self, names):
+        """The encoding with names of the targets.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Empty if they are not known.
+
+        Returns
+        -------
+        RegressionTargets
+
+        Raises
+        ------
+        ValueError
+            If the targets have had other names, or these in another order.
+        """
+        if names and self.names and names != self.names:
+            raise ValueError(
+                f"the columns must be {[*self.names]}, in this order, as in training, got "
+                f"{[*names]}")
+        return replace(self, names=names or self.names)
 
     def encode(self, y):
         """Standardised targets, shape (n_samples, n_targets).

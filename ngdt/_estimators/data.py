@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_targets, warn_of_target
+from ngdt._encoding.check_targets import check_targets, names_of_targets, warn_of_target
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
@@ -29,7 +29,7 @@ from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._training.problem import Problem
-from ngdt._util.validation import check_weight
+from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._shapley import shapley_values
 
@@ -156,10 +156,13 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
             reset=not resume)
         if not resume:
             warn_of_target(X, y)
-        y = check_targets(self, y, **self._check_y_params)
+        target_names, y = names_of_targets(y), check_targets(self, y, **self._check_y_params)
         check_consistent_length(raw.numbers, y)
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
+        if target_names:
+            with error_prefix("y"):
+                fitted["_targets"] = fitted["_targets"].named(target_names)
         table = self._table if resume else Table.fit(
             raw, names, categorical, targets, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}

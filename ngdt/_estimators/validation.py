@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_targets
+from ngdt._encoding.check_targets import check_targets, names_of_targets
 from ngdt._util.validation import (
     canonical_csr,
     check_finite,
@@ -81,6 +81,9 @@ class Validation(NamedTuple):
             n_outputs = 1 if y.ndim == 1 else y.shape[1]
             if not is_classifier(estimator) and n_outputs != encoder.n_outputs:
                 raise ValueError(f"expected {encoder.n_outputs} targets, as y has, got {n_outputs}")
+            names = names_of_targets(self.y_val)
+            if names:
+                encoder.named(names)
             return problem.loss.encode(encoder.encode(y), encoder.n_outputs)
 
     def refuse(self, name):

@@ -13,6 +13,7 @@ from ngdt._core.structure import constant_predictions, node_means, sums_below
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
+from ngdt._inspection.rules import one_line
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._util.validation import check_matrix, hint_at_inner
 
@@ -35,6 +36,8 @@ class Captions:
         Names of the columns of the table.
     class_names : list of str, or None
         None for regression.
+    target_names : list of str, or None
+        None for classification, for a single target, and if they are not known.
     summary : SampleSummary or None
         Of the training samples, or of others that were given; None if there are none.
     n_node_samples : ndarray of int, shape (n_internal + n_leaves,), or None
@@ -50,6 +53,7 @@ class Captions:
     features: list
     column_names: list
     class_names: list | None
+    target_names: list | None
     summary: SampleSummary | None
     n_node_samples: np.ndarray | None
     fill: dict = field(default_factory=dict)
@@ -62,6 +66,22 @@ class Captions:
             return self.summary.leaf_weights
         counts = self.n_node_samples
         return None if counts is None else counts[self.tree.n_internal:]
+
+    def of_targets(self, texts):
+        """What is predicted for each target, as texts, after their names if these are known.
+
+        Parameters
+        ----------
+        texts : iterable of str
+
+        Returns
+        -------
+        list of str
+        """
+        if self.target_names is None:
+            return [*texts]
+        return [f"{one_line(name)} = {text}"
+                for name, text in zip(self.target_names, texts, strict=True)]
 
     def is_number(self, feature):
         """Return whether a feature of the tree is a column of numbers."""
@@ -128,7 +148,8 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
     captions = Captions(
-        tree, names, features, columns, classes, summary, counts, *_of_numbers(table))
+        tree, names, features, columns, classes, _target_names(model), summary, counts,
+        *_of_numbers(table))
     scale, offset = units_of(steps, n_columns)
     # Indicators have no units.
     is_number = np.array([each.kind == "number" for each in features])
@@ -209,6 +230,11 @@ def _class_names(model, tree, names):
     if names is None:
         names = getattr(model, "classes_", range(tree.n_outputs))
     return _check_names("class_names", names, tree.n_outputs)
+
+
+def _target_names(model):
+    names = getattr(getattr(model, "_targets", None), "names", ())
+    return [*names] or None
 
 
 def _known(model, tree):

@@ -243,7 +243,7 @@ class LinearTable:
     title : str
         What the sums are.
     heads : list of str
-        Names of the classes, or numbers of the targets; empty if there is a single sum.
+        Names of the classes, names or numbers of the targets; empty if there is a single sum.
     constants : list of Decimal
         What the sums begin with.
     names : list of str
@@ -269,7 +269,8 @@ class LinearTable:
             self.title, self.heads = "score of each class", [one_line(name) for name in names]
         elif captions.tree.n_outputs > 1:
             self.title = "prediction of each target"
-            self.heads = list(map(str, range(captions.tree.n_outputs)))
+            names = captions.target_names or range(captions.tree.n_outputs)
+            self.heads = [one_line(str(name)) for name in names]
         largest = np.abs(captions.tree.slopes[0]).max(axis=0)
         features, effect = terms = _by_column(captions, *terms_of(captions, largest))
         formulas = [formula_of(captions, 0, output, n_terms, digits, terms=terms)

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 from ngdt._core.scaling import Moments
 from ngdt._core.tree import Tree
+from ngdt._encoding.check_targets import names_of_targets
 from ngdt._estimators.description import fitted_attributes
 from ngdt._estimators.resolve import is_auto, resolve_init, resolve_loss, sample_count
 from ngdt._inspection.importances import node_gains
@@ -113,6 +114,9 @@ class Reading:
         glances = self._look_at(found, X.shape[1])
         self.totals = None
         self._learn(glances, control)
+        names = names_of_targets(getattr(y, "_meta", None))     # of a data frame without rows
+        if names:
+            self.fitted["_targets"] = self.fitted["_targets"].named(names)
         self._make_blocks(found, glances, n_at_once or N_AT_ONCE)
         reading.finish()
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._encoding.columns import is_missing
-from ngdt._inspection.rules import factor
+from ngdt._inspection.rules import factor, one_line
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
 
@@ -33,15 +33,22 @@ class Prediction(NamedTuple):
         The class, the number or, for several targets, the numbers.
     probability : float or None
         Probability of the class; None for regression.
+    target_names : list of str, or None
+        Names of several targets; None if they are not known.
     """
 
     value: Any
     probability: float | None = None
+    target_names: list | None = None
 
     def __str__(self):
         if self.probability is not None:
             return f"{self.value} ({format_number(self.probability, DIGITS)})"
-        return ", ".join(format_value(value) for value in np.ravel(self.value).tolist())
+        texts = map(format_value, np.ravel(self.value).tolist())
+        if self.target_names is None:
+            return ", ".join(texts)
+        return ", ".join(f"{one_line(name)} = {text}" for name, text in zip(
+            self.target_names, texts, strict=True))
 
 
 class Context:
@@ -90,6 +97,10 @@ class Context:
         has_two_values[[*self.captions.booleans]] = True
         return (self.low < self.high) & has_two_values
 
+    def titles_of_targets(self, n_targets):
+        """What the sums of several targets are called, list of str."""
+        return self.captions.target_names or [f"target {k}" for k in range(n_targets)]
+
     def prediction(self, outputs, is_proba=False):
         """The prediction of outputs of a tree, or of a forest, for which they are probabilities.
 
@@ -103,7 +114,8 @@ class Context:
         Prediction
         """
         if self.classes is None:
-            return Prediction(float(outputs[0]) if len(outputs) == 1 else outputs)
+            return Prediction(float(outputs[0]) if len(outputs) == 1 else outputs,
+                              target_names=self.captions.target_names)
         best = outputs.argmax()
         proba = outputs if is_proba else softmax(outputs)
         # As Python's own type, which prints without numpy's name.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import format_value
 from ngdt.explanation._changes import Columns, changes_of_one_column
 from ngdt.explanation._context import Context, encoded_rows
@@ -135,7 +136,8 @@ class ForestExplanation(Explanation):
         elif len(self._outputs) == 1:
             outputs = {"prediction": 0}
         else:
-            outputs = {f"target {k}": k for k in range(len(self._outputs))}
+            titles = context.titles_of_targets(len(self._outputs))
+            outputs = {title: k for k, title in enumerate(titles)}
         # What is within leaves is one more term, without a value.
         names = self._row.names(context)
         names = names._replace(
@@ -180,10 +182,12 @@ class ForestExplanation(Explanation):
         if self._context.classes is not None:
             return ", ".join(f"{n} of {len(self._trees)} trees: {label}"
                              for label, n in self.votes.items())
-        low, high = self.votes.min(axis=0), self.votes.max(axis=0)
+        low, high = (np.ravel(end(axis=0)) for end in (self.votes.min, self.votes.max))
+        names = self._context.captions.target_names
+        heads = [f"{one_line(name)}: " for name in names] if names else [""] * len(low)
         return ", ".join(
-            f"trees from {format_value(float(a))} to {format_value(float(b))}"
-            for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
+            f"{head}trees from {format_value(float(a))} to {format_value(float(b))}"
+            for head, a, b in zip(heads, low, high, strict=True))
 
 
 # Sums over values near the largest number may be infinite, which is what is then shown.

@@ -285,7 +285,7 @@ def _leaf_terms(context, row, leaf, outputs):
         low, high = tree.ranges[leaf].T
         is_cut = (outputs <= low) | (outputs >= high)
         totals = np.where(is_cut, totals, outputs)
-    titles = [""] if len(totals) == 1 else [f"target {k}" for k in range(len(totals))]
+    titles = [""] if len(totals) == 1 else context.titles_of_targets(len(totals))
     return {
         title: WeightedSum.of(names, slope, x, mean, total)
         for title, slope, total in zip(titles, slopes, totals, strict=True)}

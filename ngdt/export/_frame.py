@@ -53,7 +53,7 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
             The class or the value that is predicted, for a split on average over its samples, and
             for a linear leaf at their mean. For classification, the columns ``probability_`` and
             the class follow. Several targets have the columns ``prediction_0``, ``prediction_1``
-            and so on instead.
+            and so on instead or, where y was a data frame, ``prediction_`` and the name.
         ``is_leaf``
             True or False.
 
@@ -107,8 +107,9 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
             columns[f"probability_{name}"] = column
     else:
         columns["impurity"] = np.nan if X is not None else _variances(captions, inner)
-        for j, column in enumerate(means.T):
-            columns["prediction" if means.shape[1] == 1 else f"prediction_{j}"] = column
+        names = captions.target_names or range(means.shape[1])
+        for name, column in zip(names, means.T, strict=True):
+            columns["prediction" if means.shape[1] == 1 else f"prediction_{name}"] = column
     return pd.DataFrame(columns | {"is_leaf": np.arange(n) >= m})
 
 

@@ -160,7 +160,7 @@ class NodeHtml:
             return []
         if self._captions.class_names is None:
             values = (format_number(float(value), self._digits or 3) for value in prediction)
-            return [f"mean {', '.join(values)}"]
+            return [f"mean {', '.join(self._captions.of_targets(values))}"]
         best = prediction.argmax()
         return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]
 

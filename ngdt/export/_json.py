@@ -44,6 +44,8 @@ def export_json(model, *, feature_names=None, indent=None):
         ``"classification"``, ``"regression"``, or null for a `Tree`.
     ``classes``
         The labels, in the order of the leaf values; null if leaf values are predictions.
+    ``targets``
+        Names of several targets, in the order of the leaf values; null if they are not known.
     ``columns``
         Encoding of each column of the table as features. For a column of numbers: ``name``, the
         index ``feature`` of the number, ``fill``, the value of a missing one (null if none may be
@@ -78,6 +80,7 @@ def export_json(model, *, feature_names=None, indent=None):
     exported = ExportedModel(model, feature_names)
     document = {
         "format": "ngdt", "version": 2, "task": exported.task, "classes": exported.classes,
+        "targets": exported.target_names,
         "columns": [_column_object(column) for column in exported.columns],
         "features": exported.feature_names,
         "trees": [_tree_object(tree) for tree in exported.trees]}

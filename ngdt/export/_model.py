@@ -33,6 +33,8 @@ class ExportedModel:
         None for a bare `Tree`.
     classes : list or None
         Labels; None if leaf values are predictions. A leaf of a classifier holds logits.
+    target_names : list of str or None
+        Names of several targets; None if they are not known.
     n_features, n_outputs : int
         Number of features of the trees, and of classes or targets.
     feature_names : list of str
@@ -77,6 +79,7 @@ class ExportedModel:
         self.task = None if isinstance(model, Tree) else (
             "classification" if is_classifier(model) else "regression")
         self.classes = model.classes_.tolist() if self.task == "classification" else None
+        self.target_names = captions.target_names
         self.trees = [tree_of(each) for each in members]
         self.n_features, self.n_outputs = self.trees[0].n_features, self.trees[0].n_outputs
         self.feature_names, table = captions.feature_names, getattr(members[0], "_table", None)

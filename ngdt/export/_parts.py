@@ -90,7 +90,7 @@ def leaf_lines(captions, leaf, n_terms, digits):
         return [f"log-odds of {names[1]} against {names[0]}: {texts[0]}"]
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
-    return [("; " if is_linear else ", ").join(texts)]
+    return [("; " if is_linear else ", ").join(captions.of_targets(texts))]
 
 
 def linear_model_lines(captions, n_terms, digits):

@@ -31,7 +31,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         Name of the table.
     prediction : str, default="prediction"
         Name of the column of predictions: the most probable class, or the predicted number. For
-        several targets, it is the beginning of their names, as in "prediction_0".
+        several targets, it is the beginning of their names, as in "prediction_0" or, where y was
+        a data frame, in "prediction_price".
     columns : sequence of str, default=()
         Columns of the table that the result has beside it, such as a key.
     feature_names : sequence of str, default=None
@@ -93,7 +94,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     writer = _Writer(tree, exported.columns)
     if exported.classes is None:
         texts, k = writer.outputs(), tree.n_outputs
-        names = [prediction] if k == 1 else [f"{prediction}_{output}" for output in range(k)]
+        names = [prediction] if k == 1 else [
+            f"{prediction}_{name}" for name in exported.target_names or range(k)]
     else:
         texts, source = _of_classes(writer, exported.classes, source, probabilities)
         names = [prediction, *(f"probability_{label}" for label in exported.classes)]

@@ -153,6 +153,8 @@ def _(targets: RegressionTargets):
     require_array("scale", targets.scale, FLOAT, targets.center.shape)
     require((targets.scale > 0).all(), "scale", "positive")
     require(isinstance(targets.has_log_link, bool), "has_log_link", "True or False")
+    require(is_of(tuple, str, targets.names) and len(targets.names) in (0, targets.n_outputs),
+            "names", "a string for each target, or none")
 
 
 @check.register

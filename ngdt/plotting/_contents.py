@@ -212,13 +212,22 @@ class Contents:
         known = captions.summary is not None
         lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
                  else "linear" for formula in formulas]
-        more = ["…"] * (len(lines) > _N_TARGETS)
+        lines = self._of_targets(lines[:_N_TARGETS])
+        more = ["…"] * (tree.n_outputs > _N_TARGETS)
         if not has_slopes(tree, leaf):
-            return [Text([*lines[:_N_TARGETS], *more], weight="bold")]
+            return [Text([*lines, *more], weight="bold")]
         blocks = []
-        for output, line in enumerate(lines[:_N_TARGETS]):
+        for output, line in enumerate(lines):
             blocks += [Text([line], weight="bold"), *self._slopes(leaf, output)]
         return blocks + [Text(more, weight="bold")] * bool(more)
+
+    def _of_targets(self, numbers):
+        """Numbers of the first targets, after their names if these are known."""
+        names = self.captions.target_names
+        if names is None:
+            return numbers
+        names = shortened(names[:len(numbers)], _LINE_LENGTH - _NUMBER_LENGTH)
+        return [f"{name} = {number}" for name, number in zip(names, numbers, strict=True)]
 
     def _slopes(self, leaf, output):
         """The features of a linear leaf, for one of the targets."""
