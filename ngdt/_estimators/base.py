@@ -40,7 +40,7 @@ from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
-from ngdt._selection.train import train
+from ngdt._selection.train import Baseline, train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import reached
 from ngdt._util.numbers import count
@@ -116,7 +116,8 @@ class ObliqueTree(TableEstimator):
             optimizers = keep_linear_leaves(self, init, optimizers, linear_leaves)
             init = self._scaled(init, problem, run)
         # A default initial tree is no choice of the user: the pruned tree is to be beaten.
-        baseline = Pruned() if is_auto(self.init) and optimizers else None
+        baseline = Baseline(Pruned(), run.problem.max_depth) if (
+            is_auto(self.init) and optimizers) else None
         run.result = train(problem, init, optimizers, baseline=baseline,
                            validation_fraction=self.validation_fraction)
 

@@ -39,10 +39,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
         limit, and "auto" none where held-out samples choose the size: where trees compete by
-        default, and for `init` "pruned" or "model_tree" without an optimizer. Where soft training
-        is named without `init`, it is the better of two depths. Elsewhere, "auto" is 8, or the
-        depth that gives each class 32 leaves, but no more leaves than samples, if that is larger;
-        "random_complete" makes no deeper trees. A tree given as `init` keeps its depth.
+        default, for the pruned tree that a trained one has to beat, and for `init` "pruned" or
+        "model_tree" without an optimizer. Where soft training is named without `init`, it is the
+        better of two depths. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves,
+        but no more leaves than samples, if that is larger; "random_complete" makes no deeper trees.
+        A tree given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.

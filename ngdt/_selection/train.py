@@ -36,6 +36,26 @@ class Chain:
         return TrainingResult(run_in_turn(problem, tree, optimizers, history), history)
 
 
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A tree that a trained tree has to beat, as the `make` of a candidate.
+
+    It has a limit of its own on the depth: held-out samples may choose its size, where the initial
+    tree of an optimizer needs a limit.
+    """
+
+    initializer: Initializer
+    max_depth: int | None
+
+    def initialize(self, problem):
+        """The tree of the training samples of a problem."""
+        return self.initializer.initialize(problem.replace(max_depth=self.max_depth))
+
+    def __call__(self, fold):
+        """The tree of the training samples of a fold."""
+        return TrainingResult(self.initialize(fold.problem), empty_history(()))
+
+
 def run_in_turn(problem, tree, optimizers, history, is_given=False):
     """The tree after all optimizers, whose metrics are added to a history.
 
@@ -66,14 +86,15 @@ def run_in_turn(problem, tree, optimizers, history, is_given=False):
 def train(problem, init, optimizers, *, baseline=None, validation_fraction=None, limit=True):
     """Make a tree, run the optimizers on it in order, and choose between it and the baseline.
 
-    The baseline is the tree of a given initializer, by default the initial tree. The trained tree
-    is chosen if it saves more errors than two standard errors of the paired difference, on samples
-    on which neither tree was trained. Samples by which epochs and subtrees were chosen are biased
-    in favour of the trained tree. They decide only if the gain exceeds that bias. Otherwise half of
-    the validation samples is reserved for the comparison, or folds decide. If the baseline is
-    chosen, it is made anew from all samples. A given tree is not compared. But where no samples
-    decide, an initial tree with less training error is kept, unless `validation_fraction` is None
-    or 0, or the optimizer pays with training error for a simpler tree.
+    The baseline is the tree of a `Baseline`, or of an initializer, by default the initial tree. The
+    trained tree is chosen if it saves more errors than two standard errors of the paired
+    difference, on samples on which neither tree was trained. Samples by which epochs and subtrees
+    were chosen are biased in favour of the trained tree. They decide only if the gain exceeds that
+    bias. Otherwise half of the validation samples is reserved for the comparison, or folds decide.
+    If the baseline is chosen, it is made anew from all samples. A given tree is not compared. But
+    where no samples decide, an initial tree with less training error is kept, unless
+    `validation_fraction` is None or 0, or the optimizer pays with training error for a simpler
+    tree.
 
     Validation samples of the problem are given apart, and take the place of
     `validation_fraction`, which is that of the estimators. Folds decide only with "auto", if half
@@ -221,7 +242,8 @@ class _Comparison:
             part = quiet.doing(
                 1 / (1 + n_folds), f"checking against {self.name}, fold {k + 1} of {n_folds}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
-        trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
+        baseline = self.baseline if isinstance(self.baseline, Baseline) else Chain(self.baseline)
+        trained, baseline = Candidate("", self.trained), Candidate("", baseline)
         choice = Choice([baseline, trained], folds)
         choose(choice, self.whole.control.deadline)
         # Without time for the other one, the trained tree is taken to be better.

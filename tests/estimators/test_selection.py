@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from ngdt import Tree
+from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._selection import train as _train
-from ngdt._selection.train import Chain, _Comparison, train
+from ngdt._selection.train import Baseline, Chain, _Comparison, train
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.problem import Problem
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
-from ngdt.optimizers import Optimizer, OptimizerResult
+from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
 
 
 class Stub(Initializer):
@@ -68,6 +68,28 @@ def test_the_baseline_competes_in_the_place_of_the_initial_tree(baseline, kept, 
             last = baseline_stub.seen[-1]
             assert last.validation_weight is None
             assert (last.sample_weight == 1).all()
+
+
+@pytest.mark.parametrize("n", [900, 3000])
+def test_a_baseline_has_a_depth_of_its_own(n):
+    initial, step, stub = Stub(1.0), Step(0.4), Stub(0.0)
+    result = train(problem(n).replace(max_depth=8), initial, [step],
+                   baseline=Baseline(stub, max_depth=None), validation_fraction="auto")
+    assert result.baseline_kept
+    assert {seen.max_depth for seen in stub.seen} == {None}
+    assert {seen.max_depth for _, seen in step.seen} == {8}
+
+
+@pytest.mark.parametrize(("max_depth", "depth"), [("auto", 10), (8, 8)])
+def test_the_pruned_tree_competes_without_a_default_limit(max_depth, depth):
+    # A chain of intervals, of which each level cuts off one.
+    lengths = np.repeat(np.arange(11), 300 * 2 ** np.arange(11)[::-1] // 1024 + 20)
+    X, y = np.random.default_rng(0).random((len(lengths), 1)) * 0.9 + lengths[:, None], lengths % 2
+    tree = ObliqueTreeClassifier(max_depth, optimizer=SSGD(epochs=1), random_state=0)
+    with pytest.warns(UserWarning, match="not clearly better"):
+        tree.fit(X, y)
+    assert tree.baseline_kept_
+    assert tree.get_depth() == depth
 
 
 def test_without_a_baseline_the_initial_tree_competes():
