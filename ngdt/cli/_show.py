@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ngdt._inspection.rules import one_line
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,
@@ -40,9 +41,10 @@ def _text(model, arguments):
 def _forest(model):
     """The columns that matter most in a forest."""
     found = model.feature_importances_
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(found))])
+    names = [one_line(str(name)) for name in getattr(
+        model, "feature_names_in_", [f"x{j}" for j in range(len(found))])]
     shown = [j for j in np.argsort(-found, kind="stable")[:_N_COLUMNS] if found[j]]
-    width = max((len(str(names[j])) for j in shown), default=0)
+    width = max((len(names[j]) for j in shown), default=0)
     lines = [f"{names[j]:<{width}} {100 * found[j]:5.1f} %" for j in shown]
     return "\n".join([
         model.summary(), purpose(model), "", "feature importances:", *lines, "",

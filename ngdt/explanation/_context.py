@@ -41,9 +41,14 @@ class Prediction(NamedTuple):
     probability: float | None = None
     target_names: list | None = None
 
+    @property
+    def label(self):
+        """The value of a class in one line."""
+        return one_line(str(self.value))
+
     def __str__(self):
         if self.probability is not None:
-            return f"{self.value} ({format_number(self.probability, DIGITS)})"
+            return f"{self.label} ({format_number(self.probability, DIGITS)})"
         texts = map(format_value, np.ravel(self.value).tolist())
         if self.target_names is None:
             return ", ".join(texts)
@@ -99,7 +104,8 @@ class Context:
 
     def titles_of_targets(self, n_targets):
         """What the sums of several targets are called, list of str."""
-        return self.captions.target_names or [f"target {k}" for k in range(n_targets)]
+        names = self.captions.target_names or [f"target {k}" for k in range(n_targets)]
+        return [one_line(name) for name in names]
 
     def prediction(self, outputs, is_proba=False):
         """The prediction of outputs of a tree, or of a forest, for which they are probabilities.
@@ -157,17 +163,18 @@ class Row(NamedTuple):
         values = {}
         for name, column, each, x in zip(
                 captions.feature_names, columns, features, self.x, strict=True):
+            shown = one_line(column)
             if each.kind == "category":
                 state = "missing" if each.column in self.gaps else "unknown"
-                values.setdefault(column, f"{column} is {state}")
+                values.setdefault(column, f"{shown} is {state}")
             if x == 1 and (each.kind == "category" or (
                     each.kind == "missing" and each.column in self.gaps)):
-                values[column] = name
+                values[column] = one_line(name)
             elif x == 0 and each.others:
-                values[column] = each.other_name(column)
+                values[column] = each.other_name(shown)
         for j in captions.booleans:
             if features[j].column not in self.gaps:
-                values[columns[j]] = f"{columns[j]} is {bool(self.x[j])}"
+                values[columns[j]] = f"{one_line(columns[j])} is {bool(self.x[j])}"
         return Names(names, columns, values)
 
 

@@ -132,7 +132,7 @@ class ForestExplanation(Explanation):
         """
         context = self._context
         if context.classes is not None:
-            outputs = {f"probability of {self.prediction.value}": self._best}
+            outputs = {f"probability of {self.prediction.label}": self._best}
         elif len(self._outputs) == 1:
             outputs = {"prediction": 0}
         else:
@@ -180,7 +180,7 @@ class ForestExplanation(Explanation):
 
     def _votes_text(self):
         if self._context.classes is not None:
-            return ", ".join(f"{n} of {len(self._trees)} trees: {label}"
+            return ", ".join(f"{n} of {len(self._trees)} trees: {one_line(str(label))}"
                              for label, n in self.votes.items())
         low, high = (np.ravel(end(axis=0)) for end in (self.votes.min, self.votes.max))
         names = self._context.captions.target_names

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ngdt._inspection.rules import one_line
+
 
 class Names(NamedTuple):
     """Names of the terms of a sum.
@@ -139,8 +141,9 @@ class WeightedSum:
                 columns.names[k] = self._of_columns[column]
                 columns.values[k] = columns.means[k] = columns.weights[k] = np.nan
             elif len(own) > 1:      # a number, and that it is not missing
-                number = next((i for i in own if self.names[i] == column), own[0])
-                columns.names[k], columns.weights[k] = column, np.nan
+                name = one_line(column)
+                number = next((i for i in own if self.names[i] == name), own[0])
+                columns.names[k], columns.weights[k] = name, np.nan
                 columns.values[k], columns.means[k] = self.values[number], self.means[number]
         return columns._sorted()
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.rules import one_line
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
@@ -277,7 +278,7 @@ def _leaf_terms(context, row, leaf, outputs):
     if context.classes is not None:
         best, second = np.argsort(-outputs, kind="stable")[:2]
         classes = context.captions.class_names
-        title = f"{classes[best]} against {classes[second]}"
+        title = f"{one_line(classes[best])} against {one_line(classes[second])}"
         return {title: WeightedSum.of(
             names, slopes[best] - slopes[second], x, mean, outputs[best] - outputs[second])}
     totals = values + slopes @ x

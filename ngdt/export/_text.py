@@ -5,7 +5,7 @@ from ngdt._estimators.summary import headline, is_strongly_shrunk
 from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, right_first
+from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, one_line, right_first
 from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
@@ -138,7 +138,7 @@ def export_text(
     means = missing_in_sums(captions)
     if means:
         listed = ", ".join(
-            f"{captions.feature_names[j]} {format_number(value, _MEAN_DIGITS)}"
+            f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
             for j, value in means.items())
         lines.append(f"# in sums, a missing number counts as its mean: {listed}")
     return writable("\n".join(lines))
