@@ -36,11 +36,10 @@ from ngdt._estimators.resolve import (
 )
 from ngdt._estimators.summary import kind_of, surprises, tree_summary
 from ngdt._estimators.validation import NO_VALIDATION
-from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
-from ngdt._selection.train import Baseline, train
+from ngdt._selection.train import PrunedTree, train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import reached
 from ngdt._util.numbers import count
@@ -116,7 +115,7 @@ class ObliqueTree(TableEstimator):
             optimizers = keep_linear_leaves(self, init, optimizers, linear_leaves)
             init = self._scaled(init, problem, run)
         # A default initial tree is no choice of the user: the pruned tree is to be beaten.
-        baseline = Baseline(Pruned(), run.problem.max_depth) if (
+        baseline = PrunedTree(run.problem.max_depth) if (
             is_auto(self.init) and optimizers) else None
         run.result = train(problem, init, optimizers, baseline=baseline,
                            validation_fraction=self.validation_fraction)

@@ -6,11 +6,19 @@ from time import monotonic
 import numpy as np
 
 from ngdt._core.tree import Tree
+from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._selection import policy
 from ngdt._training.choice import Candidate, Choice, Fold, choose
-from ngdt._training.folds import N_FOLDS, hold_out, numbered_groups, problem_without, strata_of
+from ngdt._training.folds import (
+    N_FOLDS,
+    fold_samples,
+    hold_out,
+    numbered_groups,
+    problem_without,
+    strata_of,
+)
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
@@ -37,23 +45,28 @@ class Chain:
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
-    """A tree that a trained tree has to beat, as the `make` of a candidate.
+class PrunedTree:
+    """The pruned greedy tree that a trained tree has to beat, as the `make` of a candidate.
 
-    It has a limit of its own on the depth: held-out samples may choose its size, where the initial
-    tree of an optimizer needs a limit.
+    Held-out samples choose its size. So it has a limit of its own on the depth: none, where the
+    initial tree of an optimizer needs one.
     """
 
-    initializer: Initializer
     max_depth: int | None
 
     def initialize(self, problem):
-        """The tree of the training samples of a problem."""
-        return self.initializer.initialize(problem.replace(max_depth=self.max_depth))
+        """The tree of the training samples of a problem, as it is kept."""
+        return Pruned().initialize(problem.replace(max_depth=self.max_depth))
+
+    def to_compare(self, problem):
+        """The same by fewer folds: deep trees of ten took longer than the training."""
+        problem = problem.replace(max_depth=self.max_depth)
+        folds = [Fold.without(problem, samples) for samples in fold_samples(problem)]
+        return CrossValidatedPruning(problem, folds).tree
 
     def __call__(self, fold):
         """The tree of the training samples of a fold."""
-        return TrainingResult(self.initialize(fold.problem), empty_history(()))
+        return TrainingResult(self.to_compare(fold.problem), empty_history(()))
 
 
 def run_in_turn(problem, tree, optimizers, history, is_given=False):
@@ -86,15 +99,14 @@ def run_in_turn(problem, tree, optimizers, history, is_given=False):
 def train(problem, init, optimizers, *, baseline=None, validation_fraction=None, limit=True):
     """Make a tree, run the optimizers on it in order, and choose between it and the baseline.
 
-    The baseline is the tree of a `Baseline`, or of an initializer, by default the initial tree. The
-    trained tree is chosen if it saves more errors than two standard errors of the paired
-    difference, on samples on which neither tree was trained. Samples by which epochs and subtrees
-    were chosen are biased in favour of the trained tree. They decide only if the gain exceeds that
-    bias. Otherwise half of the validation samples is reserved for the comparison, or folds decide.
-    If the baseline is chosen, it is made anew from all samples. A given tree is not compared. But
-    where no samples decide, an initial tree with less training error is kept, unless
-    `validation_fraction` is None or 0, or the optimizer pays with training error for a simpler
-    tree.
+    The baseline is a given `PrunedTree`, by default the initial tree. The trained tree is chosen if
+    it saves more errors than two standard errors of the paired difference, on samples on which
+    neither tree was trained. Samples by which epochs and subtrees were chosen are biased in favour
+    of the trained tree. They decide only if the gain exceeds that bias. Otherwise half of the
+    validation samples is reserved for the comparison, or folds decide. If the baseline is chosen,
+    it is made anew from all samples. A given tree is not compared. But where no samples decide, an
+    initial tree with less training error is kept, unless `validation_fraction` is None or 0, or the
+    optimizer pays with training error for a simpler tree.
 
     Validation samples of the problem are given apart, and take the place of
     `validation_fraction`, which is that of the estimators. Folds decide only with "auto", if half
@@ -212,7 +224,7 @@ class _Comparison:
             return np.inf
         gain = np.inf
         if self.test_weight is not None:
-            baseline = initial if is_initial else self.baseline.initialize(
+            baseline = initial if is_initial else self.baseline.to_compare(
                 self.problem.with_time(policy.BASELINE_TIME))
             self.compared_tree = enforce_limits(baseline, self.problem)
             samples = np.flatnonzero(self.test_weight).astype(np.int32)
@@ -242,7 +254,7 @@ class _Comparison:
             part = quiet.doing(
                 1 / (1 + n_folds), f"checking against {self.name}, fold {k + 1} of {n_folds}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
-        baseline = self.baseline if isinstance(self.baseline, Baseline) else Chain(self.baseline)
+        baseline = Chain(self.baseline) if self.baseline is self.init else self.baseline
         trained, baseline = Candidate("", self.trained), Candidate("", baseline)
         choice = Choice([baseline, trained], folds)
         choose(choice, self.whole.control.deadline)

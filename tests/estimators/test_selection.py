@@ -5,12 +5,13 @@ import pytest
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._selection import train as _train
-from ngdt._selection.train import Baseline, Chain, _Comparison, train
+from ngdt._selection.train import Chain, PrunedTree, _Comparison, train
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.problem import Problem
+from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
-from ngdt.initializers import Initializer
+from ngdt.initializers import InfoGain, Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
 
@@ -24,6 +25,12 @@ class Stub(Initializer):
     def _initialize(self, problem):
         self.seen.append(problem)
         return stump(self.wrong)
+
+    def to_compare(self, problem):
+        return self.initialize(problem)
+
+    def __call__(self, fold):
+        return TrainingResult(self.initialize(fold.problem), {})
 
 
 class Step(Optimizer):
@@ -70,16 +77,6 @@ def test_the_baseline_competes_in_the_place_of_the_initial_tree(baseline, kept, 
             assert (last.sample_weight == 1).all()
 
 
-@pytest.mark.parametrize("n", [900, 3000])
-def test_a_baseline_has_a_depth_of_its_own(n):
-    initial, step, stub = Stub(1.0), Step(0.4), Stub(0.0)
-    result = train(problem(n).replace(max_depth=8), initial, [step],
-                   baseline=Baseline(stub, max_depth=None), validation_fraction="auto")
-    assert result.baseline_kept
-    assert {seen.max_depth for seen in stub.seen} == {None}
-    assert {seen.max_depth for _, seen in step.seen} == {8}
-
-
 @pytest.mark.parametrize(("max_depth", "depth"), [("auto", 10), (8, 8)])
 def test_the_pruned_tree_competes_without_a_default_limit(max_depth, depth):
     # A chain of intervals, of which each level cuts off one.
@@ -90,6 +87,17 @@ def test_the_pruned_tree_competes_without_a_default_limit(max_depth, depth):
         tree.fit(X, y)
     assert tree.baseline_kept_
     assert tree.get_depth() == depth
+
+
+def test_few_trees_are_grown_for_the_comparison_of_many_samples(monkeypatch):
+    grown, grow = [], InfoGain._initialize
+    monkeypatch.setattr(InfoGain, "_initialize", lambda self, problem: grown.append(
+        np.count_nonzero(problem.sample_weight)) or grow(self, problem))
+    pruned = PrunedTree(None)
+    for make, n_trees in ((pruned.to_compare, 2), (pruned.initialize, 11)):
+        assert make(problem(3000)).n_leaves == 1
+        assert len(grown) == n_trees
+        grown.clear()
 
 
 def test_without_a_baseline_the_initial_tree_competes():
