@@ -107,7 +107,7 @@ class Columns:
 
     def __init__(self, context, row, fixed):
         names = context.captions.column_names
-        self.context, self.row, self._is_free = context, row, np.ones(len(names), dtype=bool)
+        self.context, self.row, self._is_free = context, row, context.is_used.copy()
         self._is_free[column_indices("fixed", fixed, names)] = False
 
     def name_of(self, feature):

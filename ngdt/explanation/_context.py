@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._encoding.columns import is_missing
+from ngdt._inspection.importances import used_features
 from ngdt._inspection.rules import factor, one_line
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
@@ -83,12 +84,27 @@ class Context:
         summaries, table = [model._sample_summary for model in models], models[0]._table
         self.captions, self.features = captions, table.features
         self.classes = getattr(models[0], "classes_", None)
+        self._trees = [model.tree_ for model in models]
         self.mean, self.std = (np.mean([getattr(each, name) for each in summaries], axis=0)
                                for name in ("mean", "std"))
         self.low = np.min([each.low for each in summaries], axis=0)
         self.high = np.max([each.high for each in summaries], axis=0)
         self.is_whole = np.array([each.kind == "number" and each.column in table.whole
                                   for each in table.features])
+
+    @cached_property
+    def is_used(self):
+        """The columns that some tree reads: no change of another one changes a prediction."""
+        of_feature = np.array([each.column for each in self.features])
+        used = np.zeros(len(self.captions.column_names), dtype=bool)
+        for tree in self._trees:
+            used[of_feature[used_features(tree)]] = True
+        return used
+
+    @cached_property
+    def factors(self):
+        """Names of the features as they are written in terms."""
+        return [factor(self.captions, j) for j in range(len(self.features))]
 
     @cached_property
     def is_binary(self):
@@ -157,9 +173,8 @@ class Row(NamedTuple):
         features, captions = context.features, context.captions
         columns = [captions.column_names[each.column] for each in features]
         names = [
-            f"{factor(captions, j)} (missing)"
-            if each.kind == "number" and each.column in self.gaps else factor(captions, j)
-            for j, each in enumerate(features)]
+            f"{name} (missing)" if each.kind == "number" and each.column in self.gaps else name
+            for name, each in zip(context.factors, features, strict=True)]
         values = {}
         for name, column, each, x in zip(
                 captions.feature_names, columns, features, self.x, strict=True):

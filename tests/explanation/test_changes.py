@@ -467,3 +467,18 @@ def test_a_search_makes_the_region_of_a_leaf_once(iris):
     regions = Regions(tree, LeafGoal(0), np.ones(4))
     assert [*regions.of_leaf(0)] == []
     assert next(iter(regions.of_leaf(1))) is next(iter(regions.of_leaf(1)))
+
+
+def test_columns_that_no_tree_reads_are_not_tried(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.choice(list("abcdef"), (400, 20))).add_prefix("text ")
+    X["number"] = random.normal(size=400)
+    model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(X, X["text 3"] == "b")
+    explanation, predict, sizes = model.explain(X[X["text 3"] == "a"][:1])[0], Regions.predict, []
+    monkeypatch.setattr(Regions, "predict", lambda self, points: sizes.append(
+        len(points)) or predict(self, points))
+    (change,) = explanation.changes_of_one_column()
+    assert change.values == {"text 3": "b"}
+    assert sum(sizes) == 5      # the other categories of this column
+    assert explanation.smallest_change() is None
