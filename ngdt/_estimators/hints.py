@@ -2,6 +2,7 @@
 
 from types import MethodType
 
+from ngdt._util.parameters import KeepsParameterNames
 from ngdt.initializers import INITIALIZERS, InfoGain
 from ngdt.optimizers import OPTIMIZERS, Annealed
 
@@ -27,7 +28,7 @@ def _why_not(key, name, value):
             f"{name}={example}()")
 
 
-class ChecksParameters:
+class ChecksParameters(KeepsParameterNames):
     """Mixin of estimators whose parameters may be objects with parameters, or their names."""
 
     def set_params(self, **params):
