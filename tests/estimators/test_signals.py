@@ -1,78 +1,94 @@
 """Ctrl-C as the shell sends it: SIGINT, at given phases of a training, in a process of its own."""
 
-import json
-import subprocess
+import multiprocessing
+import os
+import signal
 import sys
+import warnings
 
 import pytest
-
-SCRIPT = """
-import json, os, signal, warnings
-import numpy as np
-from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-import ngdt._estimators.display
+
+import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 
-# A job that a shell has started in the background ignores it, and so do those that it starts.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+ANNEALED = {"optimizer": "annealed", "max_depth": 5, "random_state": 0, "verbose": 1}
+SMALL = {"max_depth": 5, "leaf": "constant", "random_state": 0, "verbose": 1}
+
 
 class Display:
-    "Sends SIGINT where the phase is the one that is waited for."
+    """Sends SIGINT where the phase is the one that is waited for."""
+
     def __init__(self, phase, n_times, least):
         self.phase, self.n_left, self.least = phase, n_times, least
+
     def show(self, what, share):
         if self.n_left and self.phase in what and share >= self.least:
             self.n_left -= 1
             os.kill(os.getpid(), signal.SIGINT)
+
     def stop(self):
         pass
 
     done = stop
 
-X, y = load_digits(return_X_y=True)
-X, y = X[:150], y[:150]
-ngdt._methods.soft.annealed._N_STEPS = 200
-results = {}
 
-def run(name, model, phase, n_times=1, least=0.0, fit=None):
+def interrupted(fit, X, y, phase, n_times=1, least=0.0):
+    """Number of trees and score, warnings, and signals that were not sent, of one training."""
     display = Display(phase, n_times, least)
     ngdt._estimators.display._display = lambda: display
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fitted = model.fit(X, y) if fit is None else fit(model)
+            fitted = fit(X, y)
             last = getattr(fitted, "steps", [(None, fitted)])[-1][1]
             state = len(getattr(last, "estimators_", [last])), float(fitted.score(X, y))
         except KeyboardInterrupt:
             state = None
-    results[name] = state, [str(each.message) for each in caught], display.n_left
+    return state, [str(each.message) for each in caught], display.n_left
 
-annealed = {"optimizer": "annealed", "max_depth": 5, "random_state": 0, "verbose": 1}
-small = {"max_depth": 5, "leaf": "constant", "random_state": 0, "verbose": 1}
-run("growth", ObliqueTreeClassifier(optimizer=None, random_state=0, verbose=1), "initial tree",
-    least=0.2)
-run("prunings", ObliqueTreeClassifier(**small), "greedy tree without fold 2")
-run("race", ObliqueTreeClassifier(**small), "fold 1 of 3, tao")
-run("training", ObliqueTreeClassifier(**annealed), "soft training", least=0.1)
-run("check", ObliqueTreeClassifier(**annealed), "fold 2 of 3")
-run("forest", ObliqueForestClassifier(8, n_jobs=2, **annealed), "tree 1")
-run("pipeline", make_pipeline(ObliqueTreeClassifier(**annealed)), "soft training", least=0.2)
-run("twice", ObliqueTreeClassifier(**annealed), "soft training", n_times=2, least=0.3)
-run("search", GridSearchCV(ObliqueTreeClassifier(**annealed), {"max_depth": [2, 3]}, cv=2),
-    "soft training", least=0.2)
-run("folds", ObliqueForestClassifier(4, **annealed), "tree 1",
-    fit=lambda model: cross_val_score(model, X, y, cv=2))
-print(json.dumps(results))
-"""
+
+def run_all(sender, X, y):
+    """All trainings, in a process of their own."""
+    # A job that a shell has started in the background ignores it, and so do those that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ngdt._methods.soft.annealed._N_STEPS = 200
+    annealed, forest = ObliqueTreeClassifier(**ANNEALED), ObliqueForestClassifier
+    search = GridSearchCV(annealed, {"max_depth": [2, 3]}, cv=2)
+    greedy = ObliqueTreeClassifier(optimizer=None, random_state=0, verbose=1)
+    small = ObliqueTreeClassifier(**SMALL)
+    sender.send({
+        "growth": interrupted(greedy.fit, X, y, "initial tree", least=0.2),
+        "prunings": interrupted(small.fit, X, y, "greedy tree without fold 2"),
+        "race": interrupted(small.fit, X, y, "fold 1 of 3, tao"),
+        "training": interrupted(annealed.fit, X, y, "soft training", least=0.1),
+        "check": interrupted(annealed.fit, X, y, "fold 2 of 3"),
+        "forest": interrupted(forest(8, n_jobs=2, **ANNEALED).fit, X, y, "tree 1"),
+        "pipeline": interrupted(make_pipeline(annealed).fit, X, y, "soft training", least=0.2),
+        "twice": interrupted(annealed.fit, X, y, "soft training", n_times=2, least=0.3),
+        "search": interrupted(search.fit, X, y, "soft training", least=0.2),
+        "folds": interrupted(
+            lambda X, y: cross_val_score(forest(4, **ANNEALED), X, y, cv=2), X, y, "tree 1")})
 
 
 @pytest.fixture(scope="module")
-def results():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=120)
-    return json.loads(done.stdout.splitlines()[-1])
+def results(all_digits):
+    """What the trainings gave; a process that is forked need not import ngdt first."""
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    X, y = all_digits
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+        child = context.Process(target=run_all, args=(sender, X[:150], y[:150]))
+        child.start()
+    sender.close()      # or the end of a child that fails would not be seen
+    try:
+        assert receiver.poll(120), "the child hangs"
+        return receiver.recv()
+    finally:
+        child.kill()
+        child.join()
 
 
 @pytest.mark.parametrize("name", [
