@@ -41,7 +41,8 @@ def parts(X, y):
     return X[~is_val], y[~is_val], {"X_val": X[is_val], "y_val": y[is_val]}
 
 
-CANCER, DIABETES = (parts(*load(return_X_y=True)) for load in (load_breast_cancer, load_diabetes))
+CANCER, DIABETES = (parts(*(part[:300] for part in load(return_X_y=True)))
+                    for load in (load_breast_cancer, load_diabetes))
 
 
 def data_of(estimator):
