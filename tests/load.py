@@ -161,6 +161,7 @@ def growth(action, n):
     for _ in range(max(3, n // 10)):
         action()
     gc.collect()
+    gc.freeze()     # what there is stays, and may be much: the collector looks at what comes
     before = _resident()
     tracemalloc.start()
     try:
