@@ -249,8 +249,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         cdef int i
         if not self.routing.gradient(node, n_nodes, n, gradient):
             return
-        for j in range(size):
-            gradient[j] *= scale
+        ngdt_scale_f32(scale, size, gradient)
         if self.spatial_penalty > 0.0:
             for i in range(n_nodes):
                 self._add_penalty(&self.w[node + i, 0], gradient + i * self.w.shape[1])

@@ -31,8 +31,9 @@ cdef class Routing:
 
 cdef class DenseRouting(Routing):
     # All nodes for all samples.
-    cdef float[:, ::1] p        # (n_internal, batch_size): scores, then probabilities to go right
-    cdef float[:, ::1] state    # (nodes and leaves, batch_size): V; then M and gradients
+    cdef int stride             # of a row: the batch size in whole vectors
+    cdef float[:, ::1] p        # (n_internal, stride): scores, then probabilities to go right
+    cdef float[:, ::1] state    # (nodes and leaves, stride): V; then M and gradients
 
     cdef void score(self, int first, int n) noexcept nogil
     cdef void _multiply_leaves(self, int first, int n) noexcept nogil

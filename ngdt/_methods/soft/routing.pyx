@@ -125,6 +125,14 @@ cdef void multiply(
           <float *> b, &b_stride, &zero, c, &c_stride)
 
 
+cdef int whole_vectors(int n) noexcept nogil:
+    """Number of slots, rounded up to vectors of AVX-512.
+
+    A row of 21 slots takes as long as five vectors if its last five go one by one, and two if not.
+    """
+    return (n + 15) & ~15
+
+
 cdef class DenseRouting(Routing):
     """All nodes for all samples: one matrix product forward, one for the gradient.
 
@@ -134,24 +142,25 @@ cdef class DenseRouting(Routing):
 
     def __init__(self, Topology topology, *arguments):
         super().__init__(topology, *arguments)
-        m, batch_size = topology.n_internal, self.batch_size
-        self.p = np.empty((m, batch_size), dtype=np.float32)
-        self.state = np.empty((2 * m + 1, batch_size), dtype=np.float32)
+        m, self.stride = topology.n_internal, whole_vectors(self.batch_size)
+        # What is beyond the last slot is computed with, and never read.
+        self.p = np.zeros((m, self.stride), dtype=np.float32)
+        self.state = np.zeros((2 * m + 1, self.stride), dtype=np.float32)
 
     def _width(self):
         return self.data.max_stored + 1     # the constant feature comes last
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
-        cdef int m = self.topology.n_internal, i
+        cdef int m = self.topology.n_internal, n_whole = whole_vectors(n), i
         self.score(first, n)
         self._multiply_leaves(first, n)
         for i in range(m + 1):
             self.model.value(i, NULL, first, n, &self.state[m + i, first])
         for i in range(m - 1, -1, -1):
-            ngdt_sigmoid(gamma, n, &self.p[i, first])
+            ngdt_sigmoid(gamma, n_whole, &self.p[i, first])
             ngdt_lerp(
                 &self.p[i, first], &self.state[self.topology.left[i], first],
-                &self.state[self.topology.right[i], first], n, &self.state[i, first])
+                &self.state[self.topology.right[i], first], n_whole, &self.state[i, first])
         memcpy(root_value, &self.state[0, first], n * sizeof(float))
 
     cdef void score(self, int first, int n) noexcept nogil:
@@ -159,7 +168,7 @@ cdef class DenseRouting(Routing):
         # BLAS takes arrays for column-major: p' = x w', with x' and w' given.
         multiply(True, n, self.topology.n_internal, <int> self.x.shape[1], &self.x[first, 0],
                  self.x.shape[1], &self.weights[0, 0], self.weights.shape[1], &self.p[0, first],
-                 self.batch_size)
+                 self.stride)
 
     cdef void _multiply_leaves(self, int first, int n) noexcept nogil:
         """Outputs of linear leaves."""
@@ -170,18 +179,18 @@ cdef class DenseRouting(Routing):
 
     cdef void backward(
             self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
-        cdef int i
+        cdef int n_whole = whole_vectors(n), i
         memcpy(&self.state[0, first], grad_output, n * sizeof(float))
         for i in range(self.topology.n_internal):
             ngdt_backward_node(
-                gamma, &self.p[i, first], n, &self.state[i, first],
+                gamma, &self.p[i, first], n_whole, &self.state[i, first],
                 &self.state[self.topology.left[i], first],
                 &self.state[self.topology.right[i], first])
 
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil:
         # gradient' = x' state', all as they are stored.
         multiply(False, <int> self.x.shape[1], n_nodes, n, &self.x[0, 0], self.x.shape[1],
-                 &self.state[node, 0], self.batch_size, out, self.x.shape[1])
+                 &self.state[node, 0], self.stride, out, self.x.shape[1])
         return True
 
     cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil:
