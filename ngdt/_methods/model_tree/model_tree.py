@@ -13,6 +13,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
+from ngdt._methods.linear_leaves.ranges import tighten
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.choice import Fold, least
 from ngdt._training.folds import fold_samples
@@ -47,7 +48,9 @@ class ModelTree(Initializer):
     tree is pruned by minimal cost-complexity pruning, with the squared errors or log losses of the
     models in the place of impurities. The cost of a leaf and the penalties are chosen by three
     folds or, from 2000 samples on, by a third of the samples that is held out. A tree without
-    splits is ridge regression or logistic regression. For the squared loss and the log loss.
+    splits is ridge regression or logistic regression. For regression, predictions stay in the range
+    of the targets in the leaf, narrowed by part of the residuals. For the squared loss and the log
+    loss.
 
     Parameters
     ----------
@@ -258,8 +261,9 @@ class _Grown:
         small = collapse(self.tree.replace(values=leaves), is_leaf)
         nodes = self._tops(is_leaf)[small.values[:, 0].astype(np.intp)]
         values = np.zeros((small.n_leaves, self.problem.n_outputs))
-        return with_models(
+        tree = with_models(
             small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
+        return tighten(tree, self.problem)
 
 
 def _growth_penalties(problem):
