@@ -1,6 +1,7 @@
 """Trees as a list of rules, one for each leaf."""
 
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 from ngdt._inspection.path_constants import readable_captions
@@ -120,9 +121,13 @@ def export_rules(
         model, feature_names=feature_names, class_names=class_names, X=X)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
     checked = None if held_out is None else held_out_leaves(model, held_out)
+
+    @cache      # all leaves below a node share its condition
+    def condition(node, left):
+        return condition_of(captions, node, n_terms, digits, left=left)
+
     for leaf, path in paths(captions.tree):
-        conditions = _nearest(
-            condition_of(captions, node, n_terms, digits, left=left) for node, left in path)
+        conditions = _nearest(condition(*each) for each in path)
         rules.append(LeafRule(
             leaf, tuple(writable(str(condition)) for condition in conditions),
             writable(leaf_text(captions, leaf, n_terms, digits)),

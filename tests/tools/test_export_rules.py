@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.export import export_graphviz, export_rules, export_text
+from ngdt.export import _leaf_rules, export_graphviz, export_rules, export_text
 from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems
 
@@ -240,3 +240,16 @@ def test_wrong_held_out_targets(diabetes):
                        ([np.nan] * 3, "Input y contains NaN")):
         with pytest.raises(ValueError, match=f"held_out: .*{message}"):
             export_rules(model, held_out=(diabetes[0][:3], y))
+
+
+def test_each_condition_is_made_once(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    model = ObliqueTreeRegressor(None, optimizer=None, init="info_gain").fit(X, X.sum(axis=1))
+    made, make = [], _leaf_rules.condition_of
+    monkeypatch.setattr(
+        _leaf_rules, "condition_of", lambda captions, node, *args, left: made.append(
+            (node, left)) or make(captions, node, *args, left=left))
+    rules = export_rules(model)
+    assert len(rules) == model.get_n_leaves() > 100
+    assert len(made) == len({*made}) == 2 * model.tree_.n_internal
