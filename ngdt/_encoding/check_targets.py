@@ -1,6 +1,7 @@
 """Checks of targets: labels, or the numbers of regression."""
 
 import re
+from collections.abc import Mapping
 from numbers import Real
 
 import narwhals as nw
@@ -10,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import TIMES, is_missing
-from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask
+from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask, refuse_string
 from ngdt._util.warn import warn
 
 
@@ -69,11 +70,7 @@ def check_targets(estimator, y, **check_params):
     if y is None:
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None.")
-    has_no_order = isinstance(y, set | frozenset)
-    if has_no_order or hasattr(y, "__next__"):
-        raise TypeError(f"y is a {type(y).__name__}, which "
-                        f"{'has no order' if has_no_order else 'gives its values one by one'}: "
-                        "pass a list")
+    _refuse_no_array(y)
     refuse_mask("y", y, "leave those samples out")
     has_gap, has_times = _gaps_and_times(y)
     if has_gap:
@@ -104,6 +101,20 @@ def check_targets(estimator, y, **check_params):
             f"y holds text, such as {text}, but {name} predicts numbers: convert it to numbers, as "
             "pandas.to_numeric does, without signs between thousands, or use a classifier, which "
             "predicts labels") from error
+
+
+def _refuse_no_array(y):
+    """Refuse what is no list of targets, in words."""
+    refuse_string("y", y, "target")
+    if isinstance(_read(y), nw.LazyFrame) and not hasattr(y, "__array__"):
+        raise TypeError("y is a lazy frame, which has no values yet: pass y.collect()")
+    reasons = {"has no order": (set, frozenset), "has names for its values": Mapping}
+    for reason, types in reasons.items():
+        if isinstance(y, types):
+            raise TypeError(f"y is a {type(y).__name__}, which {reason}: pass a list")
+    if hasattr(y, "__next__"):
+        raise TypeError(
+            f"y is a {type(y).__name__}, which gives its values one by one: pass a list")
 
 
 def as_labels(y):

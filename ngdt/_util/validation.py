@@ -210,6 +210,21 @@ def stored_per_sample(matrix):
     return np.diff(matrix.indptr).astype(np.intp, copy=False)
 
 
+def refuse_string(name, values, what):
+    """Refuse the name of a column in the place of the column.
+
+    Parameters
+    ----------
+    name : str
+    values : object
+    what : str
+        What samples have.
+    """
+    if isinstance(values, str):
+        raise ValueError(f"{name}: expected the {what} of each sample, got {values!r}. Give a "
+                         f"column, such as table[{values!r}]")
+
+
 def check_weight(sample_weight, n_samples, name="sample_weight"):
     """Check the weights of samples; None stands for ones.
 
@@ -227,9 +242,7 @@ def check_weight(sample_weight, n_samples, name="sample_weight"):
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_mask(name, sample_weight, f"pass {name}.filled(0)")
-    if isinstance(sample_weight, str):
-        raise ValueError(f"{name}: expected the weight of each sample, got {sample_weight!r}. Give "
-                         f"a column, such as table[{sample_weight!r}]")
+    refuse_string(name, sample_weight, "weight")
     with error_prefix(name):
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name=name)
@@ -268,9 +281,7 @@ def check_groups(groups, sample_weight):
     if groups is None:
         return None
     refuse_mask("groups", groups, "give each sample a group")
-    if isinstance(groups, str):
-        raise ValueError(f"groups: expected the group of each sample, got {groups!r}. Give a "
-                         f"column, such as table[{groups!r}]")
+    refuse_string("groups", groups, "group")
     with error_prefix("groups"):
         groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
         if groups.shape != sample_weight.shape:

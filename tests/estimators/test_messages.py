@@ -184,6 +184,17 @@ def test_targets_without_an_order(estimator, y):
 
 
 @ALL
+def test_targets_that_are_no_list(estimator):
+    with pytest.raises(ValueError, match=r"^y: expected .* got 'price'.* table\['price'\]$"):
+        estimator(optimizer=None).fit(X, "price")
+    with pytest.raises(TypeError, match=r"^y is a dict, which has names .*: pass a list$"):
+        estimator(optimizer=None).fit(X, dict(enumerate(Y)))
+    frame = pytest.importorskip("polars").LazyFrame({"price": np.arange(40.0)})
+    with pytest.raises(TypeError, match=r"^y is a lazy frame.*y.collect\(\)$"):
+        estimator(optimizer=None).fit(X, frame)
+
+
+@ALL
 @pytest.mark.parametrize(("given", "message"), [
     ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
     (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
