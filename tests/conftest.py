@@ -112,12 +112,8 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
-    """All modules and tests are there, and stay: the collector need not look at them again.
-
-    It looks seldom at what the tests make: most of that is freed as soon as nothing refers to it.
-    """
+    """All modules and tests are there, and stay: the collector need not look at them again."""
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
