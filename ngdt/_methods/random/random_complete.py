@@ -12,7 +12,8 @@ from ngdt._core.tree import Tree
 from ngdt._methods.initializer import Initializer
 
 # Largest depth by default, and number of leaves per class for which a deeper tree is made. Each
-# further level doubles the cost. Deeper trees were not more accurate.
+# further level doubles the cost. With ten levels, trees of eight classes and 60 000 samples were 5
+# points more accurate, and those of six other sets by .3 at most, with twice the leaves.
 _DEFAULT_DEPTH, _LEAVES_PER_CLASS = 8, 32
 
 
@@ -29,7 +30,7 @@ class RandomComplete(Initializer):
     max_depth : int or None, default=None
         Depth of the tree. None is the `max_depth` of the estimator, but at most 8, or the depth
         that gives each class 32 leaves, but no more leaves than samples, if that is larger. Deeper
-        trees were not more accurate. It is the least depth for `max_leaf_nodes` leaves, if that is
+        trees were seldom more accurate. It is the least depth for `max_leaf_nodes` leaves, if that is
         smaller.
 
     Examples
