@@ -61,7 +61,8 @@ def most_to_compare_on(problem):
 
 def sample_to_compare_on(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a comparison on all would take too long."""
-    drawn = draw_in_time(draw(problem, most_to_compare_on(problem)).with_time(policy.COMPARISON_TIME), seconds_per_sample)
+    sample = draw(problem, most_to_compare_on(problem))
+    drawn = draw_in_time(sample.with_time(policy.COMPARISON_TIME), seconds_per_sample)
     return drawn.replace(control=replace(drawn.control, deadline=problem.control.deadline))
 
 

@@ -30,8 +30,8 @@ class RandomComplete(Initializer):
     max_depth : int or None, default=None
         Depth of the tree. None is the `max_depth` of the estimator, but at most 8, or the depth
         that gives each class 32 leaves, but no more leaves than samples, if that is larger. Deeper
-        trees were seldom more accurate. It is the least depth for `max_leaf_nodes` leaves, if that is
-        smaller.
+        trees were seldom more accurate. It is the least depth for `max_leaf_nodes` leaves, if that
+        is smaller.
 
     Examples
     --------
