@@ -109,7 +109,9 @@ def watching(verbose):
 
 def _display():
     """A bar in a terminal if rich is installed, else lines."""
-    if sys.stdout.isatty():
+    # Without a terminal, there may be None, or an object of fewer methods.
+    is_terminal = getattr(sys.stdout, "isatty", None)
+    if is_terminal is not None and is_terminal():
         try:
             from rich import progress
         except ImportError:

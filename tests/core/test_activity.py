@@ -108,6 +108,27 @@ def test_a_bar_in_a_terminal(monkeypatch):
         assert isinstance(activity._display, ngdt._estimators.display.Lines)
 
 
+class Log:
+    """An output that writes only, such as those that programs put in the place of a terminal."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize("output", [Log(), None])
+def test_other_outputs_get_lines(monkeypatch, output):
+    monkeypatch.setattr(sys, "stdout", output)
+    with watching(1) as activity:
+        activity.part(1.0, "training").finish()
+    assert output is None or output.text.startswith("[ngdt] ")
+
+
 def test_a_stop_ends_the_parts_that_have_it():
     stop = Event()
     other, part = SILENT.part(0.5), SILENT.part(0.5, stop=stop).part(0.5)
