@@ -228,7 +228,7 @@ class _Race:
         fits = part.control.deadline.fits
         if name == "pruned" and self.greedy.folds and fits(2.0 * self.seconds):
             # A few folds compare trees well enough, but choose the size of one less well.
-            return Pruned().initialize(part)
+            return Pruned().initialize(part.doing(0.5))
         if fits(self.seconds):
             return getattr(self.of_all, name).tree
         trees, seconds = getattr(self.greedy, name), self.seconds_of_sample

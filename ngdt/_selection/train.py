@@ -41,6 +41,7 @@ class Chain:
         is_final = fold.samples is None and self.final is not None
         optimizers = self.final if is_final else self.optimizers
         tree, history = fold.initial(self.init), empty_history(optimizers)
+        problem = problem.doing(problem.control.activity.left)
         return TrainingResult(run_in_turn(problem, tree, optimizers, history), history)
 
 

@@ -183,6 +183,19 @@ def test_the_training_on_all_samples_has_a_share_where_some_are_compared(monkeyp
     assert of_training[-1] > of_training[0]
 
 
+def test_linear_leaves_say_how_far_they_are(monkeypatch, diabetes):
+    """Also of many features, which have no model trees: the greedy tree leaves them a share."""
+    display, (X, y) = Display(), diabetes
+    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    monkeypatch.setattr(policy, "MAX_MODEL_FEATURES", 5)
+    ObliqueTreeRegressor(leaf="linear", max_depth=3, verbose=1).fit(X, y)
+    assert (np.diff([share for _, share in display.shown]) >= 0).all()
+    of_leaves = np.array([share for each, share in display.shown
+                          if each.endswith("all samples, linear leaves")])
+    assert of_leaves[0] < 0.9
+    assert np.count_nonzero(np.diff(of_leaves)) > 4
+
+
 def test_a_line_without_a_part_has_no_colon(capsys, monkeypatch):
     monkeypatch.setattr(ngdt._estimators.display, "INTERVAL", 0.0)
     with watching(1) as activity:

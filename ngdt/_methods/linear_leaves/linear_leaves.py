@@ -18,6 +18,7 @@ from ngdt._methods.linear_leaves.models import (
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.choice import least
+from ngdt._training.control import SILENT
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.validation import error_prefix
@@ -140,9 +141,10 @@ class LinearLeaves(Optimizer):
 
     def _optimize(self, tree, problem):
         tree = enforce_limits(tree, problem)
-        return OptimizerResult(self.fit_leaves(tree, problem))
+        activity = problem.control.activity.part(1.0, "linear leaves")
+        return OptimizerResult(self.fit_leaves(tree, problem, activity))
 
-    def fit_leaves(self, tree, problem):
+    def fit_leaves(self, tree, problem, activity=SILENT):
         """The tree with linear leaves for the training samples.
 
         Parameters
@@ -150,6 +152,8 @@ class LinearLeaves(Optimizer):
         tree : Tree
             If it has slopes, those of the result are drawn to them.
         problem : Problem
+        activity : Activity, default=SILENT
+            Where to say how much is done.
 
         Returns
         -------
@@ -165,10 +169,11 @@ class LinearLeaves(Optimizer):
         options = {"prior": prior, "shrink": self.shrink}
         penalty = self.penalty
         if penalty == "auto":
-            penalty = self._choose_penalty(tree, problem, data, options)
+            penalty = self._choose_penalty(tree, problem, data, options, activity.part(0.5))
         samples = problem.training_samples
         models = fit_models(tree, data, samples, problem.apply(tree, samples),
-                            np.array([penalty], dtype=np.float64), **options)
+                            np.array([penalty], dtype=np.float64),
+                            activity=activity.part(activity.left), **options)
         return with_models(tree, data, models, clip=self.clip)
 
     def used_features(self, tree, problem):
@@ -182,13 +187,14 @@ class LinearLeaves(Optimizer):
             return np.arange(p)
         return np.sort(np.argsort(-_correlation(problem))[:_MAX_FEATURES])
 
-    def _choose_penalty(self, tree, problem, data, options):
+    def _choose_penalty(self, tree, problem, data, options, activity):
         """The penalty with the least loss on samples that the models do not see."""
         penalties = _CLASS_PENALTIES if problem.loss.is_classifier else _PENALTIES
         losses = np.zeros(len(penalties))
         for training, test, weight in _splits(problem):
             models = fit_models(
-                tree, data, training, problem.apply(tree, training), penalties, **options)
+                tree, data, training, problem.apply(tree, training), penalties,
+                activity=activity.part(1 / N_FOLDS), **options)
             leaf = problem.apply(tree, test)
             for each in np.unique(leaf):
                 here = leaf == each
@@ -197,6 +203,7 @@ class LinearLeaves(Optimizer):
                 y = problem.y[test[here]]
                 losses += [weight[here] @ problem.loss.value(predictions[:, j], y)
                            for j in range(len(penalties))]
+        activity.finish()
         # Of equal ones, the largest: with too few samples for folds, leaves are constant.
         return penalties[least(losses)]
 
