@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ngdt._core.loss import class_weights
-from ngdt._core.structure import child_ids, nodes_by_depth, sums_below
+from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
 from ngdt._selection import policy
 from ngdt._training.choice import least
 from ngdt.losses import LogLoss
@@ -87,22 +87,23 @@ def best_strength(folds, trees):
 
 
 def _shrunk(tree, counts, strengths):
-    """Shares of classes in the leaves for each strength, from the counts in nodes and leaves.
+    """Yield the shares of classes in the leaves for each strength, from counts in nodes and leaves.
 
     A share is a sum over the nodes on the path: the share in the node times the trust in its
     parent less the trust in the node. No term is negative.
     """
-    total, children = counts.sum(axis=1), child_ids(tree)
+    m, total, parent = tree.n_internal, counts.sum(axis=1), parents(tree)
     prior = policy.PSEUDO_COUNT / counts.shape[1]
     share = (counts + prior) / (total + policy.PSEUDO_COUNT)[:, None]
-    trust = np.array([total / (total + strength) if strength else np.ones(len(total))
-                      for strength in strengths])
-    above, of_parent = np.zeros((len(trust), *share.shape)), np.ones(trust.shape)
-    for nodes in nodes_by_depth(tree):
-        for child in children[nodes].T:
-            is_empty = total[child] == 0.0
-            share[child[is_empty]] = share[nodes[is_empty]]
-            of_parent[:, child] = trust[:, nodes]
-            above[:, child] = above[:, nodes] + (
-                share[nodes] * (of_parent[:, nodes] - trust[:, nodes])[..., None])
-    return (above + share * of_parent[..., None])[:, tree.n_internal:]
+    below = [child_ids(tree)[nodes].ravel() for nodes in nodes_by_depth(tree)]
+    for child in below:
+        empty = child[total[child] == 0.0]
+        share[empty] = share[parent[empty]]
+    for strength in strengths:
+        trust = total / (total + strength) if strength else np.ones(len(total))
+        of_parent = np.append(1.0, trust[parent[1:]])
+        term = share[:m] * (of_parent - trust)[:m, None]
+        above = np.zeros_like(share)
+        for child in below:
+            above[child] = above[parent[child]] + term[parent[child]]
+        yield (above + share * of_parent[:, None])[m:]
