@@ -13,7 +13,6 @@ from ngdt._core.structure import constant_predictions, node_means, sums_below
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
-from ngdt._inspection.rules import one_line
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._util.validation import check_matrix, hint_at_inner
 
@@ -66,22 +65,6 @@ class Captions:
             return self.summary.leaf_weights
         counts = self.n_node_samples
         return None if counts is None else counts[self.tree.n_internal:]
-
-    def of_targets(self, texts):
-        """What is predicted for each target, as texts, after their names if these are known.
-
-        Parameters
-        ----------
-        texts : iterable of str
-
-        Returns
-        -------
-        list of str
-        """
-        if self.target_names is None:
-            return [*texts]
-        return [f"{one_line(name)} = {text}"
-                for name, text in zip(self.target_names, texts, strict=True)]
 
     def is_number(self, feature):
         """Return whether a feature of the tree is a column of numbers."""

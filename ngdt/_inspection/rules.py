@@ -201,6 +201,23 @@ def one_line(name):
     return _LINE_BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), name) or '""'
 
 
+def with_targets(names, texts):
+    """Texts for several targets, after the names of these if they are known.
+
+    Parameters
+    ----------
+    names : list of str, or None
+    texts : iterable of str
+
+    Returns
+    -------
+    list of str
+    """
+    if names is None:
+        return [*texts]
+    return [f"{one_line(name)} = {text}" for name, text in zip(names, texts, strict=True)]
+
+
 def factor(captions, feature):
     """The name of a feature as it is written in a term: that of a condition is in parentheses.
 

@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
-from ngdt._inspection.rules import factor, one_line
+from ngdt._inspection.rules import factor, one_line, with_targets
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
 
@@ -51,10 +51,7 @@ class Prediction(NamedTuple):
         if self.probability is not None:
             return f"{self.label} ({format_number(self.probability, DIGITS)})"
         texts = map(format_value, np.ravel(self.value).tolist())
-        if self.target_names is None:
-            return ", ".join(texts)
-        return ", ".join(f"{one_line(name)} = {text}" for name, text in zip(
-            self.target_names, texts, strict=True))
+        return ", ".join(with_targets(self.target_names, texts))
 
 
 class Context:
@@ -119,7 +116,7 @@ class Context:
         return (self.low < self.high) & has_two_values
 
     def titles_of_targets(self, n_targets):
-        """What the sums of several targets are called, list of str."""
+        """Titles of the sums of several targets, list of str."""
         names = self.captions.target_names or [f"target {k}" for k in range(n_targets)]
         return [one_line(name) for name in names]
 

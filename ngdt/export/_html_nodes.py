@@ -20,6 +20,7 @@ from ngdt._inspection.rules import (
     repeats_root,
     rule_of,
     terms_of,
+    with_targets,
 )
 from ngdt._util.numbers import format_number, place_between
 from ngdt.export._parts import leaf_lines, linear_model_lines
@@ -160,7 +161,7 @@ class NodeHtml:
             return []
         if self._captions.class_names is None:
             values = (format_number(float(value), self._digits or 3) for value in prediction)
-            return [f"mean {', '.join(self._captions.of_targets(values))}"]
+            return [f"mean {', '.join(with_targets(self._captions.target_names, values))}"]
         best = prediction.argmax()
         return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]
 

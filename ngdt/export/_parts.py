@@ -14,7 +14,7 @@ from ngdt._inspection.leaf_formulas import (
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import is_sum, one_line
+from ngdt._inspection.rules import is_sum, one_line, with_targets
 from ngdt._util.numbers import format_number
 
 UNCERTAIN = "  # rounding of the sum decides for some samples"
@@ -90,7 +90,7 @@ def leaf_lines(captions, leaf, n_terms, digits):
         return [f"log-odds of {names[1]} against {names[0]}: {texts[0]}"]
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
-    return [("; " if is_linear else ", ").join(captions.of_targets(texts))]
+    return [("; " if is_linear else ", ").join(with_targets(captions.target_names, texts))]
 
 
 def linear_model_lines(captions, n_terms, digits):
