@@ -6,7 +6,7 @@ from time import monotonic
 import numpy as np
 
 from ngdt._core.tree import Tree
-from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
+from ngdt._methods.greedy.pruned import Pruned, pruned_tree
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._selection import policy
@@ -62,8 +62,7 @@ class PrunedTree:
     def to_compare(self, problem):
         """The same by fewer folds: deep trees of ten took longer than the training."""
         problem = problem.replace(max_depth=self.max_depth)
-        folds = [Fold.without(problem, samples) for samples in fold_samples(problem)]
-        return CrossValidatedPruning(problem, folds).tree
+        return pruned_tree(problem, fold_samples(problem))
 
     def __call__(self, fold):
         """The tree of the training samples of a fold."""
