@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
 from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
 from ngdt._selection.sample import most_to_compare_on
@@ -52,7 +53,7 @@ def takes_models(problem, single=False):
     n, p = len(problem.training_samples), problem.X.shape[1]
     is_fast = single or n < policy.MANY_SAMPLES
     most = policy.FEW_COEFFICIENTS if is_fast else policy.MANY_COEFFICIENTS
-    return p <= policy.MAX_MODEL_FEATURES and n * p**2 <= policy.MAX_MODEL_COST and (
+    return p <= MAX_FEATURES and n * p**2 <= policy.MAX_MODEL_COST and (
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
@@ -113,8 +114,14 @@ def _logistic_candidates(problem, leaf, linear_leaves):
         problem, single=True)
     if not takes_models(problem):
         return [*found, candidate("linear", "pruned", (of_many,))] if leaf == "linear" else found
-    found.append(candidate("model tree", "model"))
+    found.append(_model_tree(linear_leaves))
     return found if leaf == "auto" else [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")]
+
+
+def _model_tree(linear_leaves):
+    """A model tree, which has the features and the penalty of linear leaves, but not the rest."""
+    is_as_given = linear_leaves.shrink and linear_leaves.clip
+    return candidate("model tree", "model", () if is_as_given else (linear_leaves,))
 
 
 def _regression_candidates(problem, few, leaf, linear_leaves):
@@ -123,6 +130,10 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
         return [*_constant_candidates(problem, few), pruned]
     if not takes_models(problem):
         linear = [candidate("linear", "pruned", (linear_leaves,))]
+        # Of wide data, the lasso chooses some of as many features as there may be.
+        n, is_wide_data = len(problem.training_samples), problem.X.shape[1] > MAX_FEATURES
+        if is_wide_data and n * MAX_FEATURES**2 <= policy.MAX_MODEL_COST:
+            linear.append(_model_tree(linear_leaves))
         return linear if leaf == "linear" else [
             *_constant_candidates(problem, few), pruned, *linear]
     # TAO and Annealed train leaves of all features, with penalties of their own.
@@ -131,7 +142,7 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
     finish = () if is_default else (linear_leaves,)
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
     found = [candidate("model tree, tao", "model", *_passes(10.0, *finish)),
-             candidate("model tree", "model"),
+             _model_tree(linear_leaves),
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
                     what=", linear, tao")]
     if is_given:    # a model tree splits by these features only

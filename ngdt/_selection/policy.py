@@ -67,10 +67,10 @@ WIDE_STEPS, FINAL_WIDE_STEPS = 250, 500
 # features, of one scale as pixels are; and number of samples from which it is not mixed. It gained
 # 0.9, 0.3 and 0.2 points on USPS, MNIST and Fashion-MNIST, and never with fewer features.
 MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
-# Largest numbers of features for model trees, and of samples times squared features, to which the
-# time of their sums of products is proportional; and of coefficients of a model for classes, with
-# few and with many samples. A single model takes a tenth of the time, and has the first limit.
-MAX_MODEL_FEATURES, MAX_MODEL_COST = 500, 1e9
+# Largest numbers of samples times squared features for model trees, to which the time of their sums
+# of products is proportional; and of coefficients of a model for classes, with few and with many
+# samples. A single model takes a tenth of the time, and has the first limit.
+MAX_MODEL_COST = 1e9
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Penalty of logistic regressions in the leaves of a tree with splits.
 CLASS_PENALTY = 10.0

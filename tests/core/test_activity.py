@@ -184,10 +184,10 @@ def test_the_training_on_all_samples_has_a_share_where_some_are_compared(monkeyp
 
 
 def test_linear_leaves_say_how_far_they_are(monkeypatch, diabetes):
-    """Also of many features, which have no model trees: the greedy tree leaves them a share."""
+    """Also of data that have no model trees: the greedy tree leaves them a share."""
     display, (X, y) = Display(), diabetes
     monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
-    monkeypatch.setattr(policy, "MAX_MODEL_FEATURES", 5)
+    monkeypatch.setattr(policy, "MAX_MODEL_COST", 1.0)
     ObliqueTreeRegressor(leaf="linear", max_depth=3, verbose=1).fit(X, y)
     assert (np.diff([share for _, share in display.shown]) >= 0).all()
     of_leaves = np.array([share for each, share in display.shown

@@ -261,8 +261,9 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(100, loss="squared"), "linear", LINEAR),
     (table(2000, loss="squared"), "auto", [*LINEAR, "pruned"]),
     (table(2000, loss="squared"), "linear", LINEAR),
-    (table(100, p=501, loss="squared"), "linear", ["linear"]),
-    (table(100, p=501, loss="squared"), "auto", [*REGRESSION, "pruned", "linear"]),
+    (table(100, p=501, loss="squared"), "linear", ["linear", "model tree"]),
+    (table(100, p=501, loss="squared"), "auto", [*REGRESSION, "pruned", "linear", "model tree"]),
+    (table(4001, p=501, loss="squared"), "linear", ["linear"]),
     (table(9000, p=334, loss="squared"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared"), "linear", LINEAR),
     (table(100, loss="huber"), "auto", [*REGRESSION, "pruned"]),
@@ -303,8 +304,11 @@ def test_leaves_use_the_given_features_only(max_depth):
 
 
 @pytest.mark.usefixtures("short_soft_training")
-def test_leaves_are_clipped_only_if_they_are_to_be():
+@pytest.mark.parametrize("name", ["model tree, tao", "model tree"])
+def test_leaves_are_clipped_only_if_they_are_to_be(name, monkeypatch):
     X, y = (part[:100] for part in load_diabetes(return_X_y=True))
+    monkeypatch.setattr(_default, "default_candidates", lambda *args: [
+        each for each in default_candidates(*args) if each.name == name])
     fitted = ObliqueTreeRegressor(leaf=LinearLeaves(clip=False), random_state=0).fit(X, y)
     assert fitted.tree_.slopes is not None
     assert fitted.tree_.ranges is None

@@ -93,7 +93,7 @@ def test_columns_that_are_no_list_are_refused(columns):
     ({"categorical_features": 1}, r"^categorical_features must be a .*, got 1: pass \[1\]$"),
     ({"categorical_features": "from_dtypes"}, r"got 'from_dtypes'. Did you mean 'from_dtype'\?$"),
     ({"leaf": LinearLeaves(features="age")}, r"^features of leaf must be a list of names, .* or "
-     r"'auto' or 'all' or 'path', got 'age': pass \['age'\]$"),
+     r"'auto' or 'all' or 'path' or 'lasso', got 'age': pass \['age'\]$"),
     ({"leaf": LinearLeaves(features="pth")}, r"got 'pth'. Did you mean 'path'\?$"),
     ({"optimizer": LinearLeaves(features="age")},
      r"^features must be a list of indices below 5, .*, got 'age'. Names .* parameter leaf"),

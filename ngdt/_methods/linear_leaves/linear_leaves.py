@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._methods.linear_leaves.lasso import chosen_by_lasso
 from ngdt._methods.linear_leaves.models import (
     ScaledSamples,
     fit_models,
@@ -28,11 +29,11 @@ from ngdt._util.validation import error_prefix
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
 _CLASS_PENALTIES = np.array([0.1, 1.0, 10.0, 100.0, np.inf])
 # Words for `features`.
-SETS_OF_FEATURES = ("auto", "all", "path")
+SETS_OF_FEATURES = ("auto", "all", "path", "lasso")
 # Number of samples by which the penalty is chosen.
 _MAX_SAMPLES = 20_000
 # Largest number of features that leaves use by default: a model costs its cube.
-_MAX_FEATURES = 500
+MAX_FEATURES = 500
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -50,11 +51,12 @@ class LinearLeaves(Optimizer):
 
     Parameters
     ----------
-    features : {"auto", "all", "path"} or array-like, default="auto"
-        Features that leaves use: all, those that the tree splits by, or the ones at the given
-        indices. "auto" uses all, of more than 500 the ones with the largest correlation with a
-        target. Where the object is the parameter `leaf` of an estimator, names, indices or a mask
-        of columns.
+    features : {"auto", "all", "path", "lasso"} or array-like, default="auto"
+        Features that leaves use: all, those that the tree splits by, those that the lasso chooses
+        for a single linear model of all samples, or the ones at the given indices. "auto" uses all,
+        of more than 500 the ones with the largest correlation with a target; for regression, of
+        these the ones that the lasso chooses. Where the object is the parameter `leaf` of an
+        estimator, names, indices or a mask of columns.
     penalty : float or "auto", default="auto"
         Penalty on the squared distance between the slopes of a node and those that they are drawn
         to, in samples, for features in units of their standard deviation. For classification, it is
@@ -183,9 +185,18 @@ class LinearLeaves(Optimizer):
             return np.unique(np.asarray(self.features))
         if self.features == "path":
             return np.unique((tree.weights != 0).nonzero()[1])
-        if self.features == "all" or p <= _MAX_FEATURES:
-            return np.arange(p)
-        return np.sort(np.argsort(-_correlation(problem))[:_MAX_FEATURES])
+        features = np.arange(p)
+        if self.features == "all":
+            return features
+        if p > MAX_FEATURES:
+            features = np.sort(np.argsort(-_correlation(problem))[:MAX_FEATURES])
+        if self.features == "auto" and (p <= MAX_FEATURES or problem.loss.is_classifier):
+            return features
+        samples = problem.training_samples
+        if len(samples) > _MAX_SAMPLES:
+            samples = np.random.RandomState(problem.random_state).choice(
+                samples, _MAX_SAMPLES, replace=False)
+        return chosen_by_lasso(ScaledSamples(problem, features), samples, _splits(problem))
 
     def _choose_penalty(self, tree, problem, data, options, activity):
         """The penalty with the least loss on samples that the models do not see."""

@@ -1,7 +1,7 @@
 """ModelTree: a greedy tree with linear leaves whose size is chosen by cross-validation."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ngdt._core.structure import child_ids, nodes_by_depth
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
-from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
+from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES, LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt._methods.linear_leaves.ranges import tighten
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
@@ -32,6 +32,9 @@ _PENALTIES, _CLASS_PENALTIES = np.array([0.03, 0.3, 3.0, 30.0]), np.array([10.0]
 # have many samples: smaller penalties raised R2 by 0.005 on inner splits of eight sets, and by
 # 0.007 on 13 tables. Without a limit, they made trees a sixth larger, and no better.
 _GROWTH_PENALTIES, _SMALL_GROWTH_PENALTIES, _SMALL_DEPTH = (1.0, 30.0), (0.1, 10.0), 4
+# Number of samples for each feature below which a third tree has only the features that the lasso
+# chooses. With 80 features and 300 samples of Friedman's first function, R2 rose from 0.58 to 0.82.
+_SAMPLES_PER_FEATURE = 20
 # Largest depth of trees for classes, with few and with many samples: deeper ones were not more
 # accurate.
 _FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
@@ -54,9 +57,10 @@ class ModelTree(Initializer):
 
     Parameters
     ----------
-    features : {"auto", "all", "path"} or array-like of int, default="auto"
+    features : {"auto", "all", "path", "lasso"} or array-like of int, default="auto"
         Features for splits and models, as for `LinearLeaves`. With "path", splits use the
         features of "auto", and models the features by which the tree splits before it is pruned.
+        For regression with fewer than 20 samples for each feature, "auto" tries "lasso" as well.
     penalty : float or "auto", default="auto"
         Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
         chooses 0.03, 0.3, 3 or 30, and the penalty of the root by generalised cross-validation. Two
@@ -129,8 +133,7 @@ class CrossValidatedModels:
         self.problem = problem.replace(
             max_depth=_max_depth(problem), validation_weight=None,
             control=problem.control.quiet())
-        classes = problem.loss.is_classifier
-        growths = (None,) if classes else _growth_penalties(problem)
+        growths = _growths(problem, params)
         timed = self.problem.with_time(share)
         n, self._parts, errors = len(folds), [], 0.0
         for k, fold in enumerate(folds):
@@ -138,7 +141,7 @@ class CrossValidatedModels:
                 1 / (n + 1), f"model tree without fold {k + 1} of {n}")
             part = fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, control=control)
-            grown = [_Grown(part.doing(1 / len(growths)), params, growth) for growth in growths]
+            grown = [_Grown(part.doing(1 / len(growths)), *growth) for growth in growths]
             self._parts.append(grown)
             errors += np.stack([each.errors(fold.samples, fold.weight) for each in grown], axis=1)
         # Of equal errors, the fewest leaves and the largest penalties.
@@ -146,9 +149,9 @@ class CrossValidatedModels:
         if folds:
             alpha, self._growth, self._penalty = np.unravel_index(
                 least(errors.ravel()), errors.shape)
-        self._alpha = (_CLASS_ALPHAS if classes else _ALPHAS)[alpha]
+        self._alpha = (_CLASS_ALPHAS if problem.loss.is_classifier else _ALPHAS)[alpha]
         self._last = partial(
-            _Grown, self.problem.doing(1 / (n + 1), "model tree"), params, growths[self._growth])
+            _Grown, self.problem.doing(1 / (n + 1), "model tree"), *growths[self._growth])
 
     @cached_property
     def tree(self):
@@ -266,12 +269,21 @@ class _Grown:
         return tighten(tree, self.problem)
 
 
-def _growth_penalties(problem):
-    """Penalties with which regression trees are grown."""
+def _growths(problem, params):
+    """Parameters and penalties with which trees are grown that compete; None for classes."""
+    if problem.loss.is_classifier:
+        return [(params, None)]
     depth, n_leaves = problem.max_depth, problem.max_leaf_nodes
     is_small = (depth is not None and depth <= _SMALL_DEPTH) or (
         n_leaves is not None and n_leaves <= 2**_SMALL_DEPTH)
-    return _SMALL_GROWTH_PENALTIES if is_small else _GROWTH_PENALTIES
+    penalties = _SMALL_GROWTH_PENALTIES if is_small else _GROWTH_PENALTIES
+    found = [(params, each) for each in penalties]
+    p, is_auto = problem.X.shape[1], isinstance(params.features, str) and params.features == "auto"
+    # Of more features, the lasso chooses in any case.
+    if is_auto and p <= MAX_FEATURES and (
+            len(problem.training_samples) < _SAMPLES_PER_FEATURE * p):
+        found.append((replace(params, features="lasso"), penalties[0]))
+    return found
 
 
 def _max_depth(problem):

@@ -297,7 +297,9 @@ class TAORun:
         tree, by_leaf = self.tree, self.samples_by_leaf
         if tree.slopes is None:
             return tree.replace(values=self._fitted_values(by_leaf.leaf, by_leaf.samples))
-        linear = LinearLeaves(penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
+        features = np.flatnonzero(tree.slopes.any(axis=(0, 1)))
+        linear = LinearLeaves(
+            features=features, penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
         # Without the present slopes, models are drawn to those of the nodes above.
         return linear.fit_leaves(tree.replace(values=tree.values), self.problem)
 

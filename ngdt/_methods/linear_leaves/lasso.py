@@ -1,0 +1,88 @@
+"""Features of linear leaves, chosen by the lasso."""
+
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import lasso_path
+
+# Penalties of the lasso, in shares of the one with which all slopes are zero.
+_SHARES = np.geomspace(1.0, 0.01, 30)
+# Penalty of the ridge regression on the features that have slopes, in samples.
+_RIDGE = 1.0
+
+
+def chosen_by_lasso(data, samples, splits):
+    """Some features of samples, by which one linear model for all of them has the least error.
+
+    They are those with slopes in the lasso of a penalty. The slopes themselves are too small:
+    ridge regressions on these features are compared, as by the relaxed lasso of Meinshausen (2007).
+    With the errors of the lasso, a penalty was chosen that left several times as many features as
+    had made the targets.
+
+    Parameters
+    ----------
+    data : ScaledSamples
+    samples : ndarray of int
+        To choose by, in the end.
+    splits : iterable of (ndarray of int, ndarray of int, ndarray)
+        Training samples, test samples and their weights, to choose the penalty by.
+
+    Returns
+    -------
+    ndarray of int
+        All features, if there is no split.
+    """
+    whole = _Centered(data, samples)
+    penalties, errors = _SHARES * whole.largest_penalty(), 0.0
+    for training, test, weight in splits:
+        part = _Centered(data, training)
+        errors += np.array([part.error(used, test, weight) for used in part.used(penalties)])
+    if np.ndim(errors) == 0:
+        return data.features
+    return data.features[whole.used(penalties)[np.argmin(errors)]]
+
+
+class _Centered:
+    """Samples whose features and targets have a mean of zero, for models without an intercept."""
+
+    def __init__(self, data, samples):
+        self.data, weight = data, data.weight[samples]
+        Z, y = data.read(samples), self._targets(samples)
+        self.z_mean, self.y_mean = (np.average(each, axis=0, weights=weight) for each in (Z, y))
+        root, self.weight = np.sqrt(weight)[:, None], weight.sum()
+        self.Z, self.y = root * (Z - self.z_mean), root * (y - self.y_mean)
+        if len(Z) > Z.shape[1] + y.shape[1]:    # as few rows that have the same products
+            rows = np.linalg.qr(np.hstack([self.Z, self.y]), mode="r")
+            self.Z, self.y = rows[:, :Z.shape[1]], rows[:, Z.shape[1]:]
+
+    def _targets(self, samples):
+        """Targets near the others; for classes, a column for each."""
+        problem = self.data.problem
+        if problem.loss.is_classifier:
+            return (problem.y[samples] == np.arange(problem.n_outputs)).astype(np.float64)
+        return problem.winsorized.y[samples]
+
+    def largest_penalty(self):
+        """The least penalty with which all slopes of the lasso are zero."""
+        return np.linalg.norm(self.Z.T @ self.y, axis=1).max(initial=0.0) / self.weight
+
+    def used(self, penalties):
+        """Masks of the features with slopes, shape (n_penalties, p)."""
+        if not penalties.any():
+            return np.zeros((len(penalties), self.Z.shape[1]), bool)
+        # The function divides by the number of rows.
+        alphas, y = penalties * self.weight / len(self.Z), self.y
+        with catch_warnings():
+            # Slopes that are nearly right tell which of them are zero.
+            simplefilter("ignore", ConvergenceWarning)
+            _, slopes, _ = lasso_path(
+                self.Z, y if y.shape[1] > 1 else y[:, 0], alphas=alphas)
+        return (slopes != 0.0).reshape(-1, *slopes.shape[-2:]).any(axis=0).T
+
+    def error(self, used, test, weight):
+        """Squared error of the ridge regression on some features, on weighted test samples."""
+        Z = self.Z[:, used]
+        slopes = np.linalg.solve(Z.T @ Z + _RIDGE * np.eye(Z.shape[1]), Z.T @ self.y)
+        found = (self.data.read(test)[:, used] - self.z_mean[used]) @ slopes
+        return weight @ ((self._targets(test) - self.y_mean - found) ** 2).sum(axis=1)
