@@ -8,10 +8,10 @@ from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import default_decay, default_rate
-from ngdt._selection.candidates import candidate, takes_models
+from ngdt._selection.candidates import candidate, takes_model_trees, takes_models
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
-from ngdt.initializers import RandomComplete, RandomOblique
-from ngdt.optimizers import SSGD, TAO, Annealed
+from ngdt.initializers import ModelTree, RandomComplete, RandomOblique
+from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves
 
 
 def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
@@ -26,8 +26,13 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
         return _monotone_candidates(problem, p)
     found = _class_candidates(problem, p, finish) if problem.loss.is_classifier else (
         _regression_candidates(problem, p, leaf, linear_leaves, finish))
-    is_fast = node_type(problem.loss) is not None and takes_models(problem)
-    if leaf == "linear" or (leaf == "auto" and is_fast):
+    if leaf == "constant" or node_type(problem.loss) is None:
+        return found
+    is_default = linear_leaves.get_params() == LinearLeaves().get_params()
+    if not problem.loss.is_classifier and is_default and takes_model_trees(problem):
+        # With all folds, forests were no better, and took up to twice as long.
+        found.append(candidate("model tree", ModelTree(n_folds=1)))
+    elif leaf == "linear" or takes_models(problem):
         found.append(candidate("linear model", SingleLeaf(), (linear_leaves,)))
     return found
 

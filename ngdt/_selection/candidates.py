@@ -48,12 +48,18 @@ def soft_candidates(problem, optimizers):
             candidate("pruned", "pruned")]
 
 
+def takes_model_trees(problem):
+    """Return whether model trees compete, of all features or, of many, of some."""
+    n, p = len(problem.training_samples), problem.X.shape[1]
+    return n * min(p, MAX_FEATURES)**2 <= policy.MAX_MODEL_COST
+
+
 def takes_models(problem, single=False):
     """Return whether linear models of all features compete: one in each leaf, or a single one."""
     n, p = len(problem.training_samples), problem.X.shape[1]
     is_fast = single or n < policy.MANY_SAMPLES
     most = policy.FEW_COEFFICIENTS if is_fast else policy.MANY_COEFFICIENTS
-    return p <= MAX_FEATURES and n * p**2 <= policy.MAX_MODEL_COST and (
+    return p <= MAX_FEATURES and takes_model_trees(problem) and (
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
@@ -130,9 +136,7 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
         return [*_constant_candidates(problem, few), pruned]
     if not takes_models(problem):
         linear = [candidate("linear", "pruned", (linear_leaves,))]
-        # Of wide data, the lasso chooses some of as many features as there may be.
-        n, is_wide_data = len(problem.training_samples), problem.X.shape[1] > MAX_FEATURES
-        if is_wide_data and n * MAX_FEATURES**2 <= policy.MAX_MODEL_COST:
+        if takes_model_trees(problem):
             linear.append(_model_tree(linear_leaves))
         return linear if leaf == "linear" else [
             *_constant_candidates(problem, few), pruned, *linear]

@@ -3,10 +3,12 @@
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
 
 from ngdt._core.structure import child_ids, nodes_by_depth
 from ngdt._methods.greedy.info_gain import InfoGain
@@ -16,7 +18,7 @@ from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_m
 from ngdt._methods.linear_leaves.ranges import tighten
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.choice import Fold, least
-from ngdt._training.folds import fold_samples
+from ngdt._training.folds import N_FOLDS, fold_samples
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
@@ -66,6 +68,8 @@ class ModelTree(Initializer):
         chooses 0.03, 0.3, 3 or 30, and the penalty of the root by generalised cross-validation. Two
         trees are grown, with a penalty of 1 and of 30 in each node, or of 0.1 and 10 for a tree of
         at most four levels or 16 leaves, of which one is chosen.
+    n_folds : int, default=3
+        Largest number of folds to choose by. With one, it is a third of the samples in any case.
 
     Notes
     -----
@@ -102,17 +106,20 @@ class ModelTree(Initializer):
     is_stochastic = True
 
     _parameter_constraints: ClassVar[dict] = {
-        name: LinearLeaves._parameter_constraints[name] for name in ("features", "penalty")}
+        **{name: LinearLeaves._parameter_constraints[name] for name in ("features", "penalty")},
+        "n_folds": [Interval(Integral, 1, N_FOLDS, closed="both")],
+    }
 
     features: ArrayLike = "auto"
     penalty: float | str = "auto"
+    n_folds: int = N_FOLDS
 
     def check(self, problem):
         super().check(problem)
         LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
-        folds = [Fold.without(problem, samples) for samples in fold_samples(problem)]
+        folds = [Fold.without(problem, each) for each in fold_samples(problem)[:self.n_folds]]
         return CrossValidatedModels(problem, folds, self).tree
 
 
