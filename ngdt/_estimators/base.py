@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -11,13 +10,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.loss import Loss
 from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
 from ngdt._estimators.data import TableEstimator
@@ -47,8 +45,6 @@ from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
-from ngdt.initializers import Initializer
-from ngdt.optimizers import LinearLeaves, Optimizer
 from ngdt.pruning._sequence import pruning_sequence
 
 
@@ -69,26 +65,8 @@ class ObliqueTree(TableEstimator):
 
     max_depth: int | Literal["auto"] | None = "auto"
     _: KW_ONLY
-    min_samples_split: int | float = 2
-    min_samples_leaf: int | float = 1
-    max_leaf_nodes: int | None = None
-    min_impurity_decrease: float = 0.0
-    ccp_alpha: float = 0.0
-    init: str | Initializer | Tree | BaseEstimator = "auto"
-    optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto"
-    loss: str | Loss | None = None
     validation_fraction: float | Literal["auto"] | None = "auto"
-    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto"
-    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
-    standardize: bool | Literal["auto", "global"] = "auto"
-    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
-    max_time: float | None = None
-    checkpoint: str | os.PathLike | None = None
-    n_jobs: int | None = None
-    verbose: int = 0
     callback: Callable[[dict], Any] | None = None
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train a tree, or in a warm start the present one."""

@@ -74,15 +74,6 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Loss of a leaf: "log", for which "log_loss" is another name, "bounded", or an object (see
         :mod:`ngdt.losses`). None is the log loss. Soft training minimises a loss of its own; there,
         this loss only sets the values of the leaves at the end.
-    validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Share of the samples of each class that decide which tree is kept; the winner by default is
-        trained on all samples afterwards. "auto": the default trees compete on three folds or, from
-        2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
-        samples to validation: half of it to choose epochs and subtrees, the other half to compare
-        the result with the baseline; below 20 000 samples three folds replace that comparison,
-        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
-        is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
-        held out, whatever this is.
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="constant"
         What a leaf predicts: constant probabilities, or a logistic regression, with logits that are
         weighted sums of the features. "auto" lets both compete by default, where a
@@ -117,12 +108,21 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     verbose : int, default=0
         1 shows what is being done, which share of it is done, and the time left: a line a second
         or, in a terminal with rich, a bar. 2 also prints the metrics of each epoch.
-    callback : callable or None, default=None
-        Called after each epoch with a dict of the epoch's metrics.
     warm_start : bool, default=False
         Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
     random_state : int, RandomState or None, default=None
         Seed of the validation samples, of random initial trees and of the optimizers.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the samples of each class that decide which tree is kept; the winner by default is
+        trained on all samples afterwards. "auto": the default trees compete on three folds or, from
+        2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
+        samples to validation: half of it to choose epochs and subtrees, the other half to compare
+        the result with the baseline; below 20 000 samples three folds replace that comparison,
+        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
+        is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
+        held out, whatever this is.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's metrics.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight.

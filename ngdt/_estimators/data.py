@@ -1,12 +1,16 @@
 """The base class of trees and forests: `fit`, and before it the checks and encoding of X and y."""
 
+from __future__ import annotations
+
 import pickle
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
 from textwrap import indent
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,6 +20,8 @@ from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ngdt._core.loss import Loss
+from ngdt._core.tree import Tree
 from ngdt._encoding.check import check_table
 from ngdt._encoding.check_targets import check_targets, names_of_targets, warn_of_target
 from ngdt._encoding.table import Table
@@ -27,13 +33,15 @@ from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count, seed_o
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
-from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._shapley import shapley_values
+from ngdt.initializers import Initializer
+from ngdt.optimizers import LinearLeaves, Optimizer
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
@@ -45,7 +53,6 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
 
-    monotonic_cst = None        # a parameter of trees and forests
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}
 
@@ -77,6 +84,26 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    init: str | Initializer | Tree | BaseEstimator = "auto"
+    optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto"
+    loss: str | Loss | None = None
+    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto"
+    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
+    standardize: bool | Literal["auto", "global"] = "auto"
+    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
+    max_time: float | None = None
+    checkpoint: str | PathLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -13,11 +12,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
@@ -52,8 +50,6 @@ from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
 from ngdt.explanation._forest import explain_forest
-from ngdt.initializers import Initializer
-from ngdt.optimizers import LinearLeaves, Optimizer
 
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
@@ -88,29 +84,10 @@ class ObliqueForest(TableEstimator):
 
     n_estimators: int = 20
     _: KW_ONLY
-    max_depth: int | None = None
-    min_samples_split: int | float = 2
-    min_samples_leaf: int | float = 1
-    max_leaf_nodes: int | None = None
-    min_impurity_decrease: float = 0.0
-    ccp_alpha: float = 0.0
-    init: str | Initializer | Tree | BaseEstimator = "auto"
-    optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto"
-    loss: str | Loss | None = None
     bootstrap: bool | Literal["auto"] = "auto"
     max_samples: int | float | None = None
     max_features: int | float | Literal["sqrt", "log2"] | None = None
     oob_score: bool | Callable[[Any, Any], float] = False
-    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto"
-    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
-    standardize: bool | Literal["auto", "global"] = "auto"
-    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
-    max_time: float | None = None
-    checkpoint: str | os.PathLike | None = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
 
     def _train(self, run, X, y, sample_weight, validation):
         """Train the trees, or in a warm start further ones."""

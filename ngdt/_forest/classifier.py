@@ -63,20 +63,6 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         "annealed" up to 4096 features, "ssgd" beyond.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "log", also named "log_loss".
-    bootstrap : bool or "auto", default="auto"
-        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
-        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
-        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
-        given.
-    max_samples : int, float or None, default=None
-        Number of samples that are drawn for each tree; a float is a share of all. None draws as
-        many as there are. At most ten million, or as many as there are.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all, rounded down. None takes all. Features that a column is encoded as go together.
-    oob_score : bool or callable, default=False
-        Whether to predict each training sample by the trees that did not draw it. A callable
-        ``metric(y_true, y_pred)`` replaces the accuracy as the score.
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
         logits are weighted sums of the features. "auto" lets a logistic regression compete with
@@ -111,6 +97,20 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     random_state : int, RandomState or None, default=None
         Seed of all that is drawn. With the same int and a given optimizer, the first trees of a
         larger forest are those of a smaller one.
+    bootstrap : bool or "auto", default="auto"
+        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
+        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
+        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
+        given.
+    max_samples : int, float or None, default=None
+        Number of samples that are drawn for each tree; a float is a share of all. None draws as
+        many as there are. At most ten million, or as many as there are.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
+        all, rounded down. None takes all. Features that a column is encoded as go together.
+    oob_score : bool or callable, default=False
+        Whether to predict each training sample by the trees that did not draw it. A callable
+        ``metric(y_true, y_pred)`` replaces the accuracy as the score.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight, and "balanced_subsample" does so among the samples of each tree.

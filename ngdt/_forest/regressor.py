@@ -57,20 +57,6 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         `init`, "auto" is "tao" with ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "squared", also named "squared_error".
-    bootstrap : bool or "auto", default="auto"
-        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
-        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
-        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
-        given.
-    max_samples : int, float or None, default=None
-        Number of samples that are drawn for each tree; a float is a share of all. None draws as
-        many as there are. At most ten million, or as many as there are.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all, rounded down. None takes all. Features that a column is encoded as go together.
-    oob_score : bool or callable, default=False
-        Whether to predict each training sample by the trees that did not draw it. A callable
-        ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets trees with linear leaves and a ridge
@@ -106,6 +92,20 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     random_state : int, RandomState or None, default=None
         Seed of all that is drawn. With the same int and a given optimizer, the first trees of a
         larger forest are those of a smaller one.
+    bootstrap : bool or "auto", default="auto"
+        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
+        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
+        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
+        given.
+    max_samples : int, float or None, default=None
+        Number of samples that are drawn for each tree; a float is a share of all. None draws as
+        many as there are. At most ten million, or as many as there are.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
+        all, rounded down. None takes all. Features that a column is encoded as go together.
+    oob_score : bool or callable, default=False
+        Whether to predict each training sample by the trees that did not draw it. A callable
+        ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
 
     Attributes
     ----------
