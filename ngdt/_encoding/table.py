@@ -127,10 +127,9 @@ class Table:
     booleans : tuple of int
         Columns of numbers whose values are bools.
     whole : tuple of int
-        Columns of numbers whose values are whole, where they are known. Files of earlier versions
-        have none.
+        Columns of numbers whose values are whole, where they are known.
     incomplete : tuple of int
-        Columns of numbers that some training sample lacks. Files of earlier versions have none.
+        Columns of numbers that some training sample lacks.
     """
 
     names: tuple
@@ -140,9 +139,9 @@ class Table:
     gaps: np.ndarray
     categories: tuple
     is_sparse: bool
-    booleans: tuple = ()
-    whole: tuple = ()
-    incomplete: tuple = ()
+    booleans: tuple
+    whole: tuple
+    incomplete: tuple
 
     @classmethod
     def fit(cls, raw, names, categorical, targets, sample_weight):

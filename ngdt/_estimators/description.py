@@ -105,17 +105,14 @@ def describe_collapsed(estimator, tree):
     if hasattr(estimator, "_leaf_quantiles"):
         is_gone = np.bincount(leaf)[leaf] > 1
         shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
-        # Estimators that an earlier version has saved know no weights.
         weight = n_at_leaf if before.leaf_weights is None else before.leaf_weights
         quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
             leaf, weight, shift, max_stored=MAX_STORED)
     summary = before.collapse(tree, place, n_at_leaf)
-    # Estimators that an earlier version has saved know no gains.
-    gains = n_node_samples if summary.gains is None else summary.gains
     return quantiles | {
         "tree_": tree,
         "feature_importances_": feature_importances(
-            tree, estimator._table, before.mean, before.std, gains),
+            tree, estimator._table, before.mean, before.std, summary.gains),
         "_n_node_samples": n_node_samples,
         "_sample_summary": summary,
     }

@@ -84,8 +84,7 @@ def kind_of(estimator):
 
 def _origin(estimator, tree):
     """Origin of a tree with splits."""
-    summary = getattr(estimator, "_sample_summary", None)
-    if summary is not None and summary.tree is not tree:    # the user has replaced it
+    if estimator._sample_summary.tree is not tree:      # the user has replaced it
         return _GIVEN
     if estimator.baseline_kept_:
         return _baseline(estimator)
@@ -141,7 +140,7 @@ def _trained_by(estimator):
 
 def _candidates(estimator):
     """Rows of the table of candidates, as dicts; none if there was no competition."""
-    table = getattr(estimator, "candidates_", None) or {}
+    table = estimator.candidates_
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 

@@ -353,9 +353,8 @@ class ObliqueForest(TableEstimator):
         Raises
         ------
         AttributeError
-            If they are not known: of forests whose training `max_time` shortened, of those from
-            files of earlier versions, of those that drew groups, and of trees of an earlier `fit`
-            with another number of samples.
+            If they are not known: of forests whose training `max_time` shortened, of those that
+            drew groups, and of trees of an earlier `fit` with another number of samples.
         """
         check_is_fitted(self)
         samples = getattr(self, "_drawn_from", None)

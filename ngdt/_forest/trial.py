@@ -80,9 +80,8 @@ def _tried(growth, kinds, sampling, seeds):
 
 def _continued(table, kinds):
     """Error, share and number of trees of each kind, by name, for a forest that gets more trees."""
-    share = "share" if "share" in table else "n_trees"      # an earlier version has saved none
     errors, shares, present = (dict(zip(table["candidate"], table[column], strict=True))
-                               for column in ("error", share, "n_trees"))
+                               for column in ("error", "share", "n_trees"))
     # The first kind takes the place of those that there are no more.
     first, gone = next(iter(kinds)), [name for name in shares if name not in kinds]
     shares[first] = sum((shares[name] for name in gone), shares.get(first, 0.0))

@@ -85,8 +85,7 @@ class Captions:
             self.summary.leaf_averages())
         if self.class_names is not None:
             at_leaf = softmax(at_leaf, axis=1)
-            # Not known of models that an earlier version has saved.
-            if self.summary is not None and self.summary.probabilities is not None:
+            if self.summary is not None and tree.slopes is not None:
                 is_linear = tree.slopes.any(axis=(1, 2))
                 at_leaf[is_linear] = self.summary.probabilities[is_linear]
         if weights is None:

@@ -107,15 +107,14 @@ class SampleSummary:
         m = self.tree.n_internal
         nodes = np.flatnonzero(place[:m] < tree.n_internal)
         is_linear = tree.slopes is not None
-        means = probabilities = gains = weights = None
+        means = probabilities = weights = None
         if is_linear:
             share = sparse.csr_array(
                 (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
             means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
         is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
-        if self.gains is not None:
-            gains = np.zeros(tree.n_internal + tree.n_leaves)
-            gains[place[is_kept]] = self.gains[is_kept]
+        gains = np.zeros(tree.n_internal + tree.n_leaves)
+        gains[place[is_kept]] = self.gains[is_kept]
         if self.leaf_weights is not None:
             weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
         if is_linear and self.probabilities is not None:

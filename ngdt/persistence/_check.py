@@ -220,13 +220,12 @@ def _(summary: SampleSummary):
     require(isinstance(tree, Tree), "tree", "a Tree")
     n_leaves = tree.n_leaves
     shapes = dict.fromkeys(("mean", "std", "low", "high"), (tree.n_features,)) | dict.fromkeys(
-        ("left", "right"), (tree.n_internal,))
+        ("left", "right"), (tree.n_internal,)) | {"gains": (tree.n_internal + n_leaves,)}
     if tree.slopes is None:
         require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
     else:
         shapes |= {"leaf_means": (n_leaves, tree.n_features), "spans": (tree.n_outputs,)}
-    optional = {"gains": (tree.n_internal + n_leaves,), "leaf_weights": (n_leaves,),
-                "probabilities": tree.values.shape}
+    optional = {"leaf_weights": (n_leaves,), "probabilities": tree.values.shape}
     for name, shape in (shapes | optional).items():
         array = getattr(summary, name)
         if array is not None or name in shapes:

@@ -53,13 +53,6 @@ _ARGUMENTS = {
     "PoissonLoss": ("pseudo_count",),
 }
 
-# Parameters that a class had once and that files may hold. `load` leaves them out.
-DROPPED = {
-    "Annealed": ("n_teachers",), "TAO": ("accept", "n_jobs", "node_loss", "solver"),
-} | dict.fromkeys(
-    ("ObliqueTreeClassifier", "ObliqueTreeRegressor", "ObliqueForestClassifier",
-     "ObliqueForestRegressor"), ("leaf_features", "leaf_penalty"))
-
 # Attributes of estimators that no file holds: callbacks and requests of metadata, of scikit-learn,
 # and what `partial_fit` keeps between two calls, which belongs to one training.
 _NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}

@@ -201,7 +201,7 @@ def test_the_whole_text():
                 [[0.0, 4.0], [4.0, 0.0], [0.0, 2.0]])
     model = ObliqueTreeClassifier(1, optimizer=None).fit(X, ["no", "yes", "no", "yes"])
     model.tree_ = tree
-    model._table = replace(model._table, whole=())      # as in a file of an earlier version
+    model._table = replace(model._table, whole=())      # so that numbers have decimals
     explanation = model.explain([[2.5, 2.0]])[0]
     assert str(explanation) == """\
 no (0.982)

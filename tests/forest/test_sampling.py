@@ -169,5 +169,5 @@ def test_samples_that_are_not_known_are_not_guessed(iris):
     assert len(of_some) == 4
     assert not hasattr(of_some, "estimators_samples_")
     of_part = a_forest().fit(X, y)
-    del of_part._drawn_from     # as in files of earlier versions
+    del of_part._drawn_from
     assert not hasattr(of_part, "estimators_samples_")

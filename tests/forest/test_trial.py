@@ -403,7 +403,6 @@ def test_trees_with_linear_leaves_compete(forest, iris):
 def test_warm_start_keeps_the_shares(forest, kinds, iris):
     model = forest(8, warm_start=True, random_state=0).fit(*iris)
     first = list(model.estimators_)
-    del model.candidates_["share"]      # an earlier version saved none
     model.set_params(n_estimators=12).fit(*iris)
     assert model.estimators_[:8] == first
     assert model.candidates_["n_trees"] == [0, 12]
