@@ -4,7 +4,6 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,21 +20,6 @@ from ngdt._util.warn import warn
 # Modules of scikit-learn that call `fit` once. Others do so in loops, such as searches and
 # ensembles, which go on with the next model unless KeyboardInterrupt ends them.
 _CALL_ONCE = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
-
-
-class Cut(NamedTuple):
-    """Reason why a training ended before its time.
-
-    Attributes
-    ----------
-    message : str
-        For a warning.
-    by_user : bool
-        Whether it was Ctrl-C, and not `max_time`.
-    """
-
-    message: str
-    by_user: bool
 
 
 class Run:
@@ -58,8 +42,8 @@ class Run:
         Result of the training.
     interrupted, was_cut : bool
         Whether Ctrl-C was pressed, and whether the deadline has cut anything.
-    cut : Cut or None
-        Set at the end of the run.
+    cut : str or None
+        Text of a warning, set at the end of a run that Ctrl-C or the deadline has cut.
     """
 
     def __init__(self, estimator, tasks=None):
@@ -105,7 +89,7 @@ class Run:
     def warn(self):
         """Warn of what ended the training before its time, if anything did."""
         if self.cut is not None:
-            warn(self.cut.message, ConvergenceWarning)
+            warn(self.cut, ConvergenceWarning)
 
 
 @contextmanager
@@ -159,7 +143,7 @@ def running(estimator, max_time=None, tasks=None, callback=None):
         tasks.finish()
     was_cut = (run.was_cut or deadline.has_cut) and not deadline.is_stopped
     if run.interrupted or was_cut:
-        run.cut = Cut(estimator._cut_message(run.interrupted), run.interrupted)
+        run.cut = estimator._cut_message(run.interrupted)
 
 
 @contextmanager

@@ -235,7 +235,7 @@ def tao_path(
         raise ValueError(
             f"X_val and y_val must be samples of {X.shape[1]} features and their targets, "
             f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
-    for C, cut in fits(model, Cs, X, y, sample_weight):
+    for C, run in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)
         encoded = model.encode(X) if encoded is None else encoded   # the same for all C
@@ -248,11 +248,11 @@ def tao_path(
             train, validation, *_ = columns[-1]
             print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
                   f"nonzeros {tree.n_nonzero}  splits {tree.n_internal}")
-        if cut is not None:
+        if run.cut is not None:
             warn(
-                f"Training was interrupted at C={C:.4g}, where the path ends." if cut.by_user
-                else f"At C={C:.4g}, {cut.message}", ConvergenceWarning)
-            if cut.by_user:
+                f"Training was interrupted at C={C:.4g}, where the path ends." if run.interrupted
+                else f"At C={C:.4g}, {run.cut}", ConvergenceWarning)
+            if run.interrupted:
                 break
     *metrics, path_length, n_multiplications = zip(*columns, strict=True)
     return TAOPath(
@@ -336,8 +336,7 @@ def fits(model, Cs, X, y, sample_weight):
     Yields
     ------
     C : float
-    cut : Cut or None
-        Reason why the training ended early.
+    run : Run
     """
     for C in Cs:
         model.set_params(optimizer__C=C)
@@ -345,4 +344,4 @@ def fits(model, Cs, X, y, sample_weight):
         model._validate_params()
         with running(model, model.max_time, callback=model.callback) as run:
             model._train(run, X, y, sample_weight)
-        yield C, run.cut
+        yield C, run

@@ -176,7 +176,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             *_, (_, cut) = _uninterrupted(
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
             if cut is not None:
-                warn(f"At C={self.C_:.4g}, {cut.message}", ConvergenceWarning)
+                warn(f"At C={self.C_:.4g}, {cut}", ConvergenceWarning)
             self.tree_ = self.estimator_.tree_
             if is_classifier(self):
                 self.classes_ = self.estimator_.classes_
@@ -310,10 +310,10 @@ def _uninterrupted(model, *arguments):
     An unfinished path does not compare all values of C. Trees that `max_time` has ended can be
     compared, since each C has the same time.
     """
-    for _, cut in fits(model, *arguments):
-        if cut is not None and cut.by_user:
+    for _, run in fits(model, *arguments):
+        if run.interrupted:
             raise KeyboardInterrupt
-        yield model, cut
+        yield model, run.cut
 
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):
