@@ -11,7 +11,7 @@ from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import condition_of
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
-from ngdt.export._parts import UNCERTAIN, leaf_text, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, writable
 
 
 def export_frame(model, *, feature_names=None, n_terms=5, X=None):
@@ -119,7 +119,7 @@ def _rules(captions, n_terms):
     for node in range(tree.n_internal):
         condition = condition_of(captions, node, n_terms)
         rules.append(f"{condition}{'' if condition.is_certain else UNCERTAIN}")
-    rules += [leaf_text(captions, leaf, n_terms) for leaf in range(tree.n_leaves)]
+    rules += ["; ".join(leaf_lines(captions, leaf, n_terms)) for leaf in range(tree.n_leaves)]
     return list(map(writable, rules))
 
 

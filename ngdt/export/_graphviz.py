@@ -12,7 +12,7 @@ from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
 from ngdt.export._model import leaf_values
-from ngdt.export._parts import leaf_text, traverse, writable
+from ngdt.export._parts import leaf_lines, traverse, writable
 
 _WIDTH = 40     # of a line of a label, in characters
 # What no line ends within: products, and a sign or a relation with what follows.
@@ -96,7 +96,7 @@ def export_graphviz(
             lines += _edges(item, children[item])
         elif type_ == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"
-            text = leaf_text(captions, item, n_terms, digits)
+            text = "; ".join(leaf_lines(captions, item, n_terms, digits))
             fill = f', fillcolor="{colors[item]}"' if filled else ""
             leaves.append(f"{number};")
         elif type_ != "cut":

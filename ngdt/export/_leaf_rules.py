@@ -8,7 +8,7 @@ from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
-from ngdt.export._parts import UNCERTAIN, leaf_text, paths, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, paths, writable
 
 
 class LeafRule(NamedTuple):
@@ -130,7 +130,7 @@ def export_rules(
         conditions = _nearest(condition(*each) for each in path)
         rules.append(LeafRule(
             leaf, tuple(writable(str(condition)) for condition in conditions),
-            writable(leaf_text(captions, leaf, n_terms, digits)),
+            writable("; ".join(leaf_lines(captions, leaf, n_terms, digits))),
             None if counts is None else int(counts[m + leaf]),
             all(condition.is_certain for condition in conditions),
             None if counts is None else float(counts[m + leaf] / max(counts[0], 1)),

@@ -45,22 +45,7 @@ def missing_in_sums(captions):
     return {j: value for j, value in captions.fill.items() if j in used}
 
 
-def leaf_text(captions, leaf, n_terms, digits=None):
-    """Prediction of a leaf, in one line.
-
-    Parameters
-    ----------
-    captions, leaf, n_terms, digits
-        As for `leaf_lines`.
-
-    Returns
-    -------
-    str
-    """
-    return "; ".join(leaf_lines(captions, leaf, n_terms, digits))
-
-
-def leaf_lines(captions, leaf, n_terms, digits):
+def leaf_lines(captions, leaf, n_terms, digits=None):
     """Prediction of a leaf: its most probable class, its values, or formulas.
 
     Parameters
