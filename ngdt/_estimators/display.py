@@ -45,10 +45,6 @@ class Lines:
     def stop(self):
         """End the display."""
 
-    def done(self):
-        """Print how long it took."""
-        print(f"[ngdt] done in {_seconds(monotonic() - self._begin)}", flush=True)
-
 
 class Bar:
     """Draws a bar in a terminal, with the package rich."""
@@ -59,7 +55,6 @@ class Bar:
             rich_progress.TaskProgressColumn(), rich_progress.TimeElapsedColumn(),
             rich_progress.TimeRemainingColumn(), transient=True)
         self._task = self._bar.add_task("", total=1.0)
-        self._lines = Lines()
         self._bar.start()
 
     def show(self, what, share):
@@ -69,10 +64,6 @@ class Bar:
     def stop(self):
         """Remove the bar."""
         self._bar.stop()
-
-    def done(self):
-        """Print how long it took."""
-        self._lines.done()
 
 
 def _seconds(seconds):
@@ -97,14 +88,12 @@ def watching(verbose):
     if not verbose:
         yield SILENT
         return
-    display = _display()
+    display, begin = _display(), monotonic()
     try:
         yield Activity(display)
-    except BaseException:
+    finally:
         display.stop()
-        raise
-    display.stop()
-    display.done()
+    print(f"[ngdt] done in {_seconds(monotonic() - begin)}", flush=True)
 
 
 def _display():

@@ -31,8 +31,6 @@ class Display:
     def stop(self):
         pass
 
-    done = stop
-
 
 def interrupted(fit, X, y, phase, n_times=1, least=0.0):
     """Number of trees and score, warnings, and signals that were not sent, of one training."""
