@@ -1,5 +1,7 @@
 """Predictions of a forest for its training samples, by trees that were not trained on them."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import softmax
 
@@ -42,8 +44,8 @@ def out_of_bag_predictions(problem, sampling, estimators):
     n_trees = np.zeros((len(total), 1))
     for estimator in estimators:
         tree = estimator.tree_
-        own = sampling.of_draw(estimator._draw)
-        counts = own.counts(
+        _, bootstrap, n_drawn = estimator._draw    # perhaps of an earlier fit
+        counts = replace(sampling, bootstrap=bootstrap, n_drawn=n_drawn).counts(
             problem.sample_weight, estimator.random_state, problem.groups)
         samples = np.flatnonzero(counts[:n_samples] == 0).astype(np.int32)
         predictions = problem.predictions(tree, samples)

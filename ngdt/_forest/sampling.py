@@ -1,6 +1,6 @@
 """The samples and features that each tree of a forest is trained on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, islice
 from numbers import Integral
 from zlib import crc32
@@ -44,14 +44,9 @@ class Sampling:
     held_out: np.ndarray | None = None
 
     def draw(self, problem):
-        """Draw of a tree, which with its seed tells its samples, as `of_draw` takes it."""
+        """Draw of a tree, which with its seed tells its samples."""
         n_drawn = None if self.n_drawn is None else int(self.n_drawn)
         return _units_of(problem), bool(self.bootstrap), n_drawn
-
-    def of_draw(self, draw):
-        """The sampling by which a tree, perhaps of an earlier fit, was trained."""
-        _, bootstrap, n_drawn = draw
-        return replace(self, bootstrap=bootstrap, n_drawn=n_drawn)
 
     def counts(self, sample_weight, seed, groups=None):
         """Number of times that each sample is drawn, itself or with its group.
