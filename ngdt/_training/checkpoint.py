@@ -17,7 +17,6 @@ from ngdt._util.warn import warn
 FORMAT = "ngdt checkpoint"
 # Least seconds between two writes, and largest share of the time that they take.
 INTERVAL, MAX_SHARE = 1.0, 0.05
-_TREE = ("weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")
 
 
 class CheckpointFile(Checkpoint):
@@ -227,7 +226,7 @@ class _Writer(ValueWriter):
     def _other(self, value, where):
         if type(value) is not Tree:
             return super()._other(value, where)
-        return {"tree": [self.describe(getattr(value, name), where) for name in _TREE]}
+        return {"tree": self.describe(list(value._arrays()), where)}
 
 
 class _Reader(ValueReader):
@@ -238,4 +237,4 @@ class _Reader(ValueReader):
     def _tree(self, content):
         values = self.value(content)
         require_arrays(values)
-        return Tree(**dict(zip(_TREE, values, strict=True)))
+        return Tree(*values)
