@@ -58,19 +58,6 @@ class Contender:
     takes_sparse: bool = True
 
 
-def _tree(task, X, arguments):
-    return make_estimator("tree", task, arguments)
-
-
-def _pruned(task, X, arguments):
-    return make_estimator("tree", task, arguments).set_params(
-        init="pruned", optimizer=None, leaf="constant")
-
-
-def _forest(task, X, arguments):
-    return make_estimator("forest", task, arguments)
-
-
 def _boosting(task, X, arguments):
     boosting = (HistGradientBoostingClassifier if task == "classification" else
                 HistGradientBoostingRegressor)
@@ -111,11 +98,16 @@ def _leaves_of_boosting(estimator):
 
 
 CONTENDERS = {
-    "tree": Contender("a tree of ngdt, the default", _tree, n_leaves),
+    "tree": Contender(
+        "a tree of ngdt, the default",
+        lambda task, X, arguments: make_estimator("tree", task, arguments), n_leaves),
     "pruned": Contender(
         "a greedy tree with splits on single columns, pruned by cross-validated cost complexity",
-        _pruned, n_leaves),
-    "forest": Contender("a forest of ngdt, the default", _forest, n_leaves),
+        lambda task, X, arguments: make_estimator("tree", task, arguments).set_params(
+            init="pruned", optimizer=None, leaf="constant"), n_leaves),
+    "forest": Contender(
+        "a forest of ngdt, the default",
+        lambda task, X, arguments: make_estimator("forest", task, arguments), n_leaves),
     "boosting": Contender(
         "histogram gradient boosting of scikit-learn, the default", _boosting,
         _leaves_of_boosting, takes_sparse=False),

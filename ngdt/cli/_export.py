@@ -27,39 +27,20 @@ def _c(model, arguments):
         model, name=arguments.name, dtype=arguments.dtype or "double", header=header)
 
 
-def _sql(model, arguments):
-    return export_sql(tree_of(model, arguments.tree), table=arguments.table,
-                      probabilities=arguments.probabilities)
-
-
-def _json(model, arguments):
-    return export_json(model, indent=1)
-
-
-def _onnx(model, arguments):
-    return export_onnx(model, dtype=arguments.dtype or "float").SerializeToString()
-
-
-def _rules(model, arguments):
-    return "\n".join(map(str, export_rules(tree_of(model, arguments.tree))))
-
-
-def _text(model, arguments):
-    return export_text(tree_of(model, arguments.tree), n_terms=None)
-
-
-def _dot(model, arguments):
-    return export_graphviz(tree_of(model, arguments.tree), filled=True, rounded=True)
-
-
 FORMATS = {
     "c": (_c, (".c", ".h")),
-    "sql": (_sql, (".sql",)),
-    "json": (_json, (".json",)),
-    "onnx": (_onnx, (".onnx",)),
-    "rules": (_rules, (".rules",)),
-    "text": (_text, (".txt",)),
-    "dot": (_dot, (".dot", ".gv")),
+    "sql": (lambda model, arguments: export_sql(
+        tree_of(model, arguments.tree), table=arguments.table,
+        probabilities=arguments.probabilities), (".sql",)),
+    "json": (lambda model, _: export_json(model, indent=1), (".json",)),
+    "onnx": (lambda model, arguments: export_onnx(
+        model, dtype=arguments.dtype or "float").SerializeToString(), (".onnx",)),
+    "rules": (lambda model, arguments: "\n".join(map(str, export_rules(
+        tree_of(model, arguments.tree)))), (".rules",)),
+    "text": (lambda model, arguments: export_text(
+        tree_of(model, arguments.tree), n_terms=None), (".txt",)),
+    "dot": (lambda model, arguments: export_graphviz(
+        tree_of(model, arguments.tree), filled=True, rounded=True), (".dot", ".gv")),
 }
 
 
