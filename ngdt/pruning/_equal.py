@@ -134,14 +134,8 @@ def collapse_pure(tree, leaf, y, weight, loss):
 
     Parameters
     ----------
-    tree : Tree
-    leaf : ndarray of int, shape (n_samples,)
-        Leaf that each sample reaches.
-    y : ndarray of float64, shape (n_samples, n_targets)
-        Targets as `Loss.encode` returns them.
-    weight : ndarray of float64, shape (n_samples,)
-        Positive weights.
-    loss : Loss
+    tree, leaf, y, weight, loss
+        As for `node_impurities`.
 
     Returns
     -------

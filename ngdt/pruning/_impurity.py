@@ -42,11 +42,6 @@ def split_impurities(tree, leaf, y, weight, loss):
     For the squared loss and classes, they are proportional to `node_impurities`. The least sums of
     other losses take about as long as to grow the tree.
 
-    Parameters
-    ----------
-    tree, leaf, y, weight, loss
-        As for `node_impurities`.
-
     Returns
     -------
     ndarray of shape (n_internal + n_leaves,)
@@ -61,11 +56,6 @@ def split_impurities(tree, leaf, y, weight, loss):
 
 def node_errors(tree, leaf, y, weight, loss):
     """Error of each node as a leaf, and of each leaf, with their best values.
-
-    Parameters
-    ----------
-    tree, leaf, y, weight, loss
-        As for `node_impurities`.
 
     Returns
     -------
