@@ -43,7 +43,7 @@ from ngdt._forest.sampling import (
 )
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
-from ngdt._selection.candidates import candidate
+from ngdt._selection.train import Candidate
 from ngdt._util.numbers import count
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
@@ -176,7 +176,7 @@ class ObliqueForest(TableEstimator):
         if self._is_default:
             fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
             return
-        optimizers = kinds[0].make.optimizers if kinds else resolve_optimizers(self, linear_leaves)
+        optimizers = kinds[0].optimizers if kinds else resolve_optimizers(self, linear_leaves)
         given = self._given(problem, sampling, optimizers, fitted)
         growth.add([(given, sampling, seed) for seed in seeds])
 
@@ -190,7 +190,7 @@ class ObliqueForest(TableEstimator):
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
-        return candidate("", init, tuple(optimizers))
+        return Candidate("", init, tuple(optimizers))
 
     def _estimators(self, described, fitted):
         """The estimators of trees, of the fitted attributes of each and of the forest."""

@@ -8,8 +8,9 @@ from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import default_decay, default_rate
-from ngdt._selection.candidates import candidate, takes_model_trees, takes_models
+from ngdt._selection.candidates import takes_model_trees, takes_models
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
+from ngdt._selection.train import Candidate
 from ngdt.initializers import ModelTree, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves
 
@@ -31,9 +32,9 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
     is_default = linear_leaves.get_params() == LinearLeaves().get_params()
     if not problem.loss.is_classifier and is_default and takes_model_trees(problem):
         # With all folds, forests were no better, and took up to twice as long.
-        found.append(candidate("model tree", ModelTree(n_folds=1)))
+        found.append(Candidate("model tree", ModelTree(n_folds=1)))
     elif leaf == "linear" or takes_models(problem):
-        found.append(candidate("linear model", SingleLeaf(), (linear_leaves,)))
+        found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
     return found
 
 
@@ -41,10 +42,10 @@ def _monotone_candidates(problem, p):
     """Small trees that are trained to be monotone, or made so: others regard no directions."""
     oblique, random = _random_trees(problem, p)
     start = random if problem.loss.is_classifier else oblique
-    return [candidate("tao", start, (_tao(problem),), max_depth=MAX_TRAINED_DEPTH),
-            candidate("random oblique", oblique, max_depth=MAX_TRAINED_DEPTH),
-            candidate("random", random, max_depth=MAX_TRAINED_DEPTH),
-            candidate("single leaf", SingleLeaf())]
+    return [Candidate("tao", start, (_tao(problem),), max_depth=MAX_TRAINED_DEPTH),
+            Candidate("random oblique", oblique, max_depth=MAX_TRAINED_DEPTH),
+            Candidate("random", random, max_depth=MAX_TRAINED_DEPTH),
+            Candidate("single leaf", SingleLeaf())]
 
 
 def _class_candidates(problem, p, finish):
@@ -57,8 +58,8 @@ def _class_candidates(problem, p, finish):
         if not sparse.issparse(problem.X) and not _is_large(problem):
             found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
     return [*found,
-            candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
-            candidate("random oblique", oblique, finish), candidate("random", random, finish)]
+            Candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
+            Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
 
 
 def _regression_candidates(problem, p, leaf, linear_leaves, finish):
@@ -69,19 +70,19 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
         soft = _ssgd(random, finish)
     elif leaf == "constant" or node_type(problem.loss) is None:
         # The loss of regression is not bounded by q, and gained nothing by steeper routing.
-        soft = candidate("annealed", RandomComplete(), (Annealed(), *finish))
+        soft = Candidate("annealed", RandomComplete(), (Annealed(), *finish))
     else:
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
         annealed = Annealed(
             leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
             weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
-        soft = candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
+        soft = Candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
                          max_depth=policy.MAX_LINEAR_DEPTH)
-    found = [candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
-             candidate("random oblique", oblique, finish), candidate("random", random, finish)]
+    found = [Candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
+             Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
     # Next to others, a single leaf draws their predictions towards the mean.
-    return found if leaf == "linear" else [*found, candidate("single leaf", SingleLeaf())]
+    return found if leaf == "linear" else [*found, Candidate("single leaf", SingleLeaf())]
 
 
 def _random_trees(problem, p):
@@ -103,7 +104,7 @@ def _tao(problem):
 
 def _ssgd(random, finish):
     """Random trees that are trained where soft training takes too long."""
-    return candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
+    return Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
 
 
 def _annealed(problem, p, finish, what="", **options):
@@ -115,7 +116,7 @@ def _annealed(problem, p, finish, what="", **options):
         rate = min(default_rate(problem.loss, p), policy.RATE / p**policy.RATE_POWER)
         options |= {"learning_rate": rate, "weight_decay": _weight_decay(problem, rate)}
     annealed = Annealed(gamma=policy.GAMMA, q=policy.Q, **options)
-    return candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))
+    return Candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))
 
 
 def _weight_decay(problem, rate, leaf="constant"):

@@ -13,8 +13,7 @@ from ngdt._core.tree import Tree
 from ngdt._core.winsorize import SHARE
 from ngdt._estimators.description import describe
 from ngdt._forest.sampling import Sampling, optimizer_of
-from ngdt._selection.train import train
-from ngdt._training.choice import Candidate
+from ngdt._selection.train import Candidate, train
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
@@ -71,22 +70,22 @@ class _Job:
         return self.tree
 
     def _train(self, problem, fitted):
-        begin, chain, sampling = monotonic(), self.candidate.make, self.sampling
+        begin, candidate, sampling = monotonic(), self.candidate, self.sampling
         # Its own record of whether it was cut: other trees share the time, not the record.
         deadline = Deadline(problem.control.deadline.end)
-        limits = [each for each in (problem.max_depth, chain.max_depth) if each is not None]
+        limits = [each for each in (problem.max_depth, candidate.max_depth) if each is not None]
         problem = problem.replace(
             control=replace(problem.control, deadline=deadline, activity=self.activity),
             random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
         part, result, interrupted = problem.near.part(weight, features), self.result, False
-        whole, init = problem.part(weight), chain.init
+        whole, init = problem.part(weight), candidate.init
         # A far target is in a leaf of nearly every tree, and would move the means of most samples.
         far_targets = FarTargets(whole, problem.near.part(weight), 1.0 - SHARE)
         if isinstance(init, Tree):
             init = far_targets.withdraw(init)
         if result is None:
-            optimizers = [optimizer_of(each, features) for each in chain.optimizers]
+            optimizers = [optimizer_of(each, features) for each in candidate.optimizers]
             try:
                 result = train(part, init, optimizers)
             except Stopped as stopped:
@@ -97,7 +96,7 @@ class _Job:
             "max_depth": problem.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem)}
         # The result is several times as large as the attributes where weights are sparse.
-        return TrainedTree(attributes, self.candidate.name, interrupted, deadline.has_cut,
+        return TrainedTree(attributes, candidate.name, interrupted, deadline.has_cut,
                            monotonic() - begin, result if self.is_stored else None)
 
 
@@ -185,7 +184,7 @@ class Growth:
         if not (tree.interrupted and self.trees):
             # A tree of another process has copies of what all trees have.
             tree.attributes.update(
-                init=candidate.make.init, optimizer=list(candidate.make.optimizers) or None,
+                init=candidate.init, optimizer=list(candidate.optimizers) or None,
                 _sample_summary=replace(tree.attributes["_sample_summary"], **{
                     name: getattr(self.problem.moments, name)
                     for name in ("mean", "std", "low", "high")}))

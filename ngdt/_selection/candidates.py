@@ -9,19 +9,13 @@ from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
 from ngdt._selection.sample import most_to_compare_on
-from ngdt._selection.train import Chain
-from ngdt._training.choice import Candidate
+from ngdt._selection.train import Candidate
 from ngdt._training.wide_data import RowSpan
 from ngdt.initializers import InfoGain, RandomComplete, ScoreBands
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
 _LAST_TAO = TAO(C=10.0, max_passes=policy.N_PASSES)
-
-
-def candidate(name, *chain, **options):
-    """A candidate whose tree is an initial tree, trained by optimizers in turn: a `Chain`."""
-    return Candidate(name, Chain(*chain, **options))
 
 
 def default_candidates(problem, leaf="constant", linear_leaves=None):
@@ -45,7 +39,7 @@ def soft_candidates(problem, optimizers):
     better.
     """
     return [*_soft(problem, _depths(problem)[::-1], tuple(optimizers), name=optimizers[0].name),
-            candidate("pruned", "pruned")]
+            Candidate("pruned", "pruned")]
 
 
 def takes_model_trees(problem):
@@ -67,12 +61,12 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
     if leaf == "linear":
         return linear
-    greedy = [_tao(policy.CLASS_C), candidate("pruned", "pruned")]
+    greedy = [_tao(policy.CLASS_C), Candidate("pruned", "pruned")]
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
     if problem.n_outputs == 2 and problem.directions is None and (
             node_type(problem.loss) is not None and takes_models(problem, single=True)):
-        greedy.append(candidate("score bands", ScoreBands()))
+        greedy.append(Candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
 
 
@@ -81,7 +75,7 @@ def _wide_candidate(problem):
     # Each class has two to four leaves.
     depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
     steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
-    return candidate(f"annealed depth={depth}", RandomComplete(max_depth=depth),
+    return Candidate(f"annealed depth={depth}", RandomComplete(max_depth=depth),
                      (Annealed(steps=steps),), (Annealed(steps=policy.FINAL_WIDE_STEPS),))
 
 
@@ -90,7 +84,7 @@ def _soft_class_candidates(problem, few):
     if problem.directions is not None:      # which soft training does not regard
         return []
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        return [candidate("ssgd", InfoGain(), (SSGD(),))]
+        return [Candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _depths(problem)
     if few:
         return _soft(problem, depths, (Annealed(steps=policy.FEW_STEPS),))
@@ -116,10 +110,10 @@ def _logistic_candidates(problem, leaf, linear_leaves):
     features, penalty = linear_leaves.features, linear_leaves.penalty
     of_many = linear_leaves if penalty != "auto" else LinearLeaves(
         features=features, penalty=policy.CLASS_PENALTY)
-    found = [candidate("linear model", SingleLeaf(), (linear_leaves,))] * takes_models(
+    found = [Candidate("linear model", SingleLeaf(), (linear_leaves,))] * takes_models(
         problem, single=True)
     if not takes_models(problem):
-        return [*found, candidate("linear", "pruned", (of_many,))] if leaf == "linear" else found
+        return [*found, Candidate("linear", "pruned", (of_many,))] if leaf == "linear" else found
     found.append(_model_tree(linear_leaves))
     return found if leaf == "auto" else [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")]
 
@@ -127,15 +121,15 @@ def _logistic_candidates(problem, leaf, linear_leaves):
 def _model_tree(linear_leaves):
     """A model tree, which has the features and the penalty of linear leaves, but not the rest."""
     is_as_given = linear_leaves.shrink and linear_leaves.clip
-    return candidate("model tree", "model", () if is_as_given else (linear_leaves,))
+    return Candidate("model tree", "model", () if is_as_given else (linear_leaves,))
 
 
 def _regression_candidates(problem, few, leaf, linear_leaves):
-    pruned = candidate("pruned", "pruned")
+    pruned = Candidate("pruned", "pruned")
     if leaf == "constant":
         return [*_constant_candidates(problem, few), pruned]
     if not takes_models(problem):
-        linear = [candidate("linear", "pruned", (linear_leaves,))]
+        linear = [Candidate("linear", "pruned", (linear_leaves,))]
         if takes_model_trees(problem):
             linear.append(_model_tree(linear_leaves))
         return linear if leaf == "linear" else [
@@ -145,7 +139,7 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
     is_default = not is_given and linear_leaves.get_params() == LinearLeaves().get_params()
     finish = () if is_default else (linear_leaves,)
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
-    found = [candidate("model tree, tao", "model", *_passes(10.0, *finish)),
+    found = [Candidate("model tree, tao", "model", *_passes(10.0, *finish)),
              _model_tree(linear_leaves),
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
                     what=", linear, tao")]
@@ -159,9 +153,9 @@ def _constant_candidates(problem, few):
     if problem.directions is not None:
         return _monotone_candidates(problem, few, finish)
     found = [*(_tao(C, *finish) for C in policy.REGRESSION_CS),
-             candidate("pruned, shrunk", "pruned", finish)]
+             Candidate("pruned, shrunk", "pruned", finish)]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        found.append(candidate("ssgd", InfoGain(), (SSGD(), *finish)))
+        found.append(Candidate("ssgd", InfoGain(), (SSGD(), *finish)))
     elif not few:
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
                        what=", tao")
@@ -171,7 +165,7 @@ def _constant_candidates(problem, few):
 def _monotone_candidates(problem, few, finish):
     """Trees that TAO makes monotone: half of the leaves get the value of another one."""
     tao = _passes(10.0, *finish, n_passes=policy.MONOTONE_PASSES)
-    found = [candidate("tao C=10", "initial", *tao)]
+    found = [Candidate("tao C=10", "initial", *tao)]
     if few or problem.X.shape[1] > MAX_SOFT_FEATURES:
         return found
     # Soft training regards no directions, but leaves TAO more leaves to order.
@@ -180,7 +174,7 @@ def _monotone_candidates(problem, few, finish):
 
 
 def _tao(C, *finish, name="tao"):
-    return candidate(f"{name} C={C:g}", "initial", *_passes(C, *finish))
+    return Candidate(f"{name} C={C:g}", "initial", *_passes(C, *finish))
 
 
 def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
@@ -198,5 +192,5 @@ def _depths(problem):
 def _soft(problem, depths, *chain, name="annealed", what=""):
     """Complete trees within the limits of the size, whose splits are trained all together."""
     limit = RandomComplete().depth(problem)
-    return [candidate(f"{name} depth={depth}{what}", RandomComplete(max_depth=depth), *chain)
+    return [Candidate(f"{name} depth={depth}{what}", RandomComplete(max_depth=depth), *chain)
             for depth in depths if depth <= limit]

@@ -9,26 +9,18 @@ from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
-from ngdt._selection.candidates import candidate, default_candidates, soft_candidates
+from ngdt._selection.candidates import default_candidates, soft_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_trees, takes_shrinkage
-from ngdt._training.choice import (
-    MIN_LEAD,
-    MIN_LOSS_LEAD,
-    Candidate,
-    Choice,
-    Fold,
-    Score,
-    choose,
-    train_on,
-)
+from ngdt._selection.train import Candidate
+from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, Fold, Score, choose, train_on
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt._util.warn import warn
 from ngdt.initializers import ModelTree
 
-_PRUNED, _SINGLE_LEAF = candidate("pruned", "pruned"), candidate("single leaf", SingleLeaf())
+_PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
 # The baseline is kept if one of these wins, which are not trained.
 _BASELINES = {"pruned", "single leaf"}
 _NOTHING_FOUND = (
@@ -173,7 +165,7 @@ class _Race:
     def _test_leaf(self, n_folds):
         """Test the single leaf on so many folds in all."""
         for fold in self.choice.folds[len(self.choice.scores[_SINGLE_LEAF]):n_folds]:
-            self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.make.init))
+            self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.init))
 
     def _beats_single_leaf(self, winner):
         """Return whether the winner beats a single leaf, on as many folds as that needs."""

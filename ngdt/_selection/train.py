@@ -10,7 +10,7 @@ from ngdt._methods.greedy.pruned import Pruned, pruned_tree
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._selection import policy
-from ngdt._training.choice import Candidate, Choice, Fold, choose
+from ngdt._training.choice import Choice, Fold, choose
 from ngdt._training.folds import (
     N_FOLDS,
     fold_samples,
@@ -27,16 +27,17 @@ from ngdt._util.stopped import Stopped
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
-    """An initial tree and optimizers that train it in turn, as the `make` of a candidate."""
+class Candidate:
+    """An initial tree, and optimizers that train it in turn."""
 
+    name: str
     init: Initializer | Tree | str      # the name of one of the trees of a fold
     optimizers: tuple[Optimizer, ...] = ()
     final: tuple[Optimizer, ...] | None = None  # in their place, where all samples are trained on
     max_depth: int | None = None        # of the initial tree, in a forest
 
-    def __call__(self, fold):
-        """The tree of the training samples of a fold."""
+    def make(self, fold):
+        """The `TrainingResult` for the training samples of a fold."""
         problem = fold.problem
         is_final = fold.samples is None and self.final is not None
         optimizers = self.final if is_final else self.optimizers
@@ -47,13 +48,14 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class PrunedTree:
-    """The pruned greedy tree that a trained tree has to beat, as the `make` of a candidate.
+    """The pruned greedy tree that a trained tree has to beat, as a candidate.
 
     Held-out samples choose its size. So it has a limit of its own on the depth: none, where the
     initial tree of an optimizer needs one.
     """
 
     max_depth: int | None
+    name: str = ""
 
     def initialize(self, problem):
         """The tree of the training samples of a problem, as it is kept."""
@@ -64,8 +66,8 @@ class PrunedTree:
         problem = problem.replace(max_depth=self.max_depth)
         return pruned_tree(problem, fold_samples(problem))
 
-    def __call__(self, fold):
-        """The tree of the training samples of a fold."""
+    def make(self, fold):
+        """The `TrainingResult` for the training samples of a fold."""
         return TrainingResult(self.to_compare(fold.problem), empty_history(()))
 
 
@@ -121,7 +123,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
             algorithm.check(problem)
     if isinstance(init, Tree):
         problem.check_shapes(init)
-    comparison = _Comparison(problem, Chain(init, tuple(optimizers)), baseline,
+    comparison = _Comparison(problem, Candidate("", init, tuple(optimizers)), baseline,
                              validation_fraction)
     history = empty_history(optimizers)
     tree = None
@@ -254,8 +256,9 @@ class _Comparison:
             part = quiet.doing(
                 1 / (1 + n_folds), f"checking against {self.name}, fold {k + 1} of {n_folds}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
-        baseline = Chain(self.baseline) if self.baseline is self.init else self.baseline
-        trained, baseline = Candidate("", self.trained), Candidate("", baseline)
+        baseline, trained = self.baseline, self.trained
+        if baseline is self.init:
+            baseline = Candidate("", baseline)
         choice = Choice([baseline, trained], folds)
         choose(choice, self.whole.control.deadline)
         # Without time for the other one, the trained tree is taken to be better.

@@ -38,14 +38,6 @@ LEAST_LOG_PROBABILITY = np.log(1e-6)
 MIN_GROUPS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A way to make a tree: `make` takes a `Fold`, and returns a `TrainingResult`."""
-
-    name: str
-    make: Callable
-
-
 class Score(NamedTuple):
     """Errors and losses of predictions, for each of some samples."""
 
@@ -123,6 +115,7 @@ class Choice:
     Parameters
     ----------
     candidates : list of Candidate
+        Each has a `name`, and a method `make`, which takes a `Fold` and returns a `TrainingResult`.
         The first one is preferred.
     folds : list of Fold
     """

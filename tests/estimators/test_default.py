@@ -12,10 +12,11 @@ from helpers import in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._selection import default as _default
 from ngdt._selection import policy
-from ngdt._selection.candidates import candidate, default_candidates
+from ngdt._selection.candidates import default_candidates
 from ngdt._selection.default import default_tree
+from ngdt._selection.train import Candidate
 from ngdt._training import folds as _folds
-from ngdt._training.choice import Candidate, Choice, Score
+from ngdt._training.choice import Choice, Score
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
@@ -64,7 +65,7 @@ def compete(monkeypatch, no_leaf):
         steps = [Step(share) for share in wrong]
         finals = [Step(share) for share in wrong]
         monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-            candidate(str(step.wrong), "initial", (step,), (last,))
+            Candidate(str(step.wrong), "initial", (step,), (last,))
             for step, last in zip(steps, finals, strict=True)])
         return default_tree(problem, fraction), steps, finals
     return run
@@ -113,8 +114,8 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf, monkeypatch):
 
     for unsure, sure in ((0.05, 0.05), (0.05, 0.06)):
         monkeypatch.setattr(_default, "default_candidates", lambda *_, unsure=unsure, sure=sure: [
-            candidate("unsure", "initial", (Step(unsure),)),
-            candidate("sure", "initial", (Sure(sure),))])
+            Candidate("unsure", "initial", (Step(unsure),)),
+            Candidate("sure", "initial", (Sure(sure),))])
         # Of the same errors, those that are surer of what is right; with many more, none.
         table = default_tree(problem(300)).candidates
         assert table["chosen"] == [sure > unsure, sure == unsure, False]
@@ -289,7 +290,7 @@ def test_candidates_with_linear_leaves_of_some_features(features, expected):
     given = default_candidates(
         table(100, loss="squared"), "linear", LinearLeaves(features=features))
     assert [each.name for each in given] == expected
-    last = [getattr(each.make.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
+    last = [getattr(each.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
     assert last == [features] * 2
 
 
@@ -360,7 +361,7 @@ def test_logistic_leaves_win_where_logits_are_linear():
 def test_the_penalty_that_is_given():
     given = default_candidates(table(100), "linear", LinearLeaves(penalty=5.0))
     assert [each.name for each in given] == ["linear model", "model tree", "linear, tao C=1"]
-    assert [each.make.optimizers[-1].penalty for each in given[::2]] == [5.0, 5.0]
+    assert [each.optimizers[-1].penalty for each in given[::2]] == [5.0, 5.0]
 
 
 @pytest.mark.parametrize(("given", "is_mixed"), [
@@ -371,15 +372,15 @@ def test_the_penalty_that_is_given():
 def test_soft_trees_are_shown_mixed_samples_of_some_thousand_images(given, is_mixed):
     last = default_candidates(given)[-1]
     assert (last.name == "annealed depth=8, mixed") == is_mixed
-    for optimizers in (last.make.optimizers, last.make.final or last.make.optimizers):
+    for optimizers in (last.optimizers, last.final or last.optimizers):
         assert (optimizers[0].mixing > 0) == is_mixed
 
 
 def test_few_samples_get_few_steps():
     for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
         annealed = default_candidates(table(n))[-1]
-        assert str(annealed.make.optimizers) == str((Annealed(steps=steps),))
-        assert str(annealed.make.final) == str(expected)
+        assert str(annealed.optimizers) == str((Annealed(steps=steps),))
+        assert str(annealed.final) == str(expected)
 
 
 def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_such_limit():
@@ -445,8 +446,8 @@ def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf,
             return super()._optimize(tree, problem)
 
     monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
-        candidate("worse", "initial", (Step(0.3),), (Step(0.3),))])
+        Candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
+        Candidate("worse", "initial", (Step(0.3),), (Step(0.3),))])
     deadline = Deadline.after(60.0)
     given = problem(300, control=Control(deadline))
     result = default_tree(given.replace(y=(given.X > 0.1).astype(float)))
@@ -460,15 +461,15 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf, monkeypatch):
     given = given.replace(y=(given.X > 0.1).astype(float))
     steps = [Step(0.1), Step(0.12), Step(0.12)]
     monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        candidate("failing", "initial", (steps[0],), (Step(0.4),)),
-        candidate("next", "initial", (steps[1],), (steps[2],))])
+        Candidate("failing", "initial", (steps[0],), (Step(0.4),)),
+        Candidate("next", "initial", (steps[1],), (steps[2],))])
     result = default_tree(given)
     assert result.candidates["chosen"] == [False, True, False]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
     monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        candidate("failing", "initial", (steps[0],), (Step(0.4),)),
-        candidate("too", "initial", (steps[1],), (Step(0.3),))])
+        Candidate("failing", "initial", (steps[0],), (Step(0.4),)),
+        Candidate("too", "initial", (steps[1],), (Step(0.3),))])
     assert default_tree(given).candidates["chosen"] == [False, True, False]
 
 

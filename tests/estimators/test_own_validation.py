@@ -23,7 +23,7 @@ from ngdt._forest import policy, training, trial
 from ngdt._methods.linear_leaves import linear_leaves
 from ngdt._selection import default as _default
 from ngdt._selection import sample
-from ngdt._selection.candidates import candidate
+from ngdt._selection.train import Candidate
 from ngdt._training import folds
 from ngdt.initializers import InfoGain
 from ngdt.losses import PoissonLoss
@@ -128,8 +128,8 @@ def test_the_default_trains_on_all_of_x_and_compares_on_them(estimator, fraction
     X, y, val = data_of(estimator)
     X, y = X[:150], y[:150]
     spy = Spy()
-    candidates = [candidate(name, InfoGain(), (spy,)) for name in ("greedy", "again")]
-    candidates.append(candidate("pruned", "pruned"))
+    candidates = [Candidate(name, InfoGain(), (spy,)) for name in ("greedy", "again")]
+    candidates.append(Candidate("pruned", "pruned"))
     monkeypatch.setattr(_default, "default_candidates", lambda *_: candidates)
     model = estimator(validation_fraction=fraction, random_state=0).fit(X, y, **val)
     table = pd.DataFrame(model.candidates_).set_index("candidate")

@@ -5,7 +5,7 @@ import pytest
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._selection import train as _train
-from ngdt._selection.train import Chain, PrunedTree, _Comparison, train
+from ngdt._selection.train import Candidate, PrunedTree, _Comparison, train
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.problem import Problem
 from ngdt._training.result import TrainingResult
@@ -29,7 +29,7 @@ class Stub(Initializer):
     def to_compare(self, problem):
         return self.initialize(problem)
 
-    def __call__(self, fold):
+    def make(self, fold):
         return TrainingResult(self.initialize(fold.problem), {})
 
 
@@ -124,7 +124,7 @@ def test_nothing_competes_where_nothing_is_held_out(fraction):
 
 @pytest.mark.parametrize(("n", "fraction", "n_test"), [(300, 0.2, 30), (30_000, "auto", 1500)])
 def test_samples_are_split_three_ways(n, fraction, n_test):
-    held = _Comparison(problem(n), Chain(Stub(0.0), (Step(0.4),)), None, fraction)
+    held = _Comparison(problem(n), Candidate("", Stub(0.0), (Step(0.4),)), None, fraction)
     weights = [held.problem.sample_weight, held.problem.validation_weight, held.test_weight]
     assert [weight.sum() for weight in weights] == [n - 2 * n_test, n_test, n_test]
     np.testing.assert_array_equal(np.sum(weights, axis=0), np.ones(n))

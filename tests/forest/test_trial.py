@@ -15,9 +15,10 @@ import ngdt._forest.trial
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._forest import policy
-from ngdt._forest.candidates import candidate, forest_candidates
+from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.sampling import Sampling
 from ngdt._forest.trial import _in_proportion, error_models, errors_of, mean_best_counts
+from ngdt._selection.train import Candidate
 from ngdt.initializers import InfoGain, ModelTree, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
 
@@ -141,19 +142,19 @@ def test_forest_candidates():
     assert [kind.name for kind in kinds] == [
         "annealed", "annealed, mixed", "tao", "random oblique", "random"]
     first, mixed, tao, oblique, random = kinds
-    assert isinstance(first.make.init, RandomComplete)
-    assert isinstance(first.make.optimizers[0], Annealed)
-    assert first.make.optimizers[0].q < Annealed().q
-    assert mixed.make.optimizers[0].get_params() == (
-        first.make.optimizers[0].get_params() | {"mixing": 0.4})
-    assert isinstance(tao.make.optimizers[0], TAO)
-    assert (oblique.make.init.n_candidates, oblique.make.init.n_nonzero) == (5, 3)
-    assert (random.make.init.n_candidates, random.make.init.n_nonzero) == (5, 1)
+    assert isinstance(first.init, RandomComplete)
+    assert isinstance(first.optimizers[0], Annealed)
+    assert first.optimizers[0].q < Annealed().q
+    assert mixed.optimizers[0].get_params() == (
+        first.optimizers[0].get_params() | {"mixing": 0.4})
+    assert isinstance(tao.optimizers[0], TAO)
+    assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
+    assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
     sparse_kinds = forest_candidates(problem.replace(X=sparse.csr_array(X)), "constant", None)
     assert [kind.name for kind in sparse_kinds] == [
         "annealed", "tao", "random oblique", "random"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
-    assert isinstance(forest_candidates(wide, "constant", None)[0].make.optimizers[0], SSGD)
+    assert isinstance(forest_candidates(wide, "constant", None)[0].optimizers[0], SSGD)
 
 
 @pytest.mark.parametrize(("n", "n_classes", "limits", "depth"), [
@@ -162,7 +163,7 @@ def test_forest_candidates():
 def test_soft_trees_of_many_samples_are_deeper(n, n_classes, limits, depth):
     problem = make_problem(np.zeros((n, 2)), np.arange(n) % n_classes, **limits)
     first, second, *_ = forest_candidates(problem, "constant", None)
-    assert first.make.init.depth(problem) == depth
+    assert first.init.depth(problem) == depth
     # Mixtures help with few samples only.
     assert (second.name == "annealed, mixed") == (n < 20_000)
 
@@ -171,21 +172,21 @@ def test_default_kinds_of_regression():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
     problem = make_problem(X, y, "squared")
     first, soft, oblique, random, constant, _ = forest_candidates(problem, "auto", LinearLeaves())
-    assert [type(each) for each in first.make.optimizers] == [TAO]
-    assert [type(each) for each in soft.make.optimizers] == [Annealed, TAO]
-    assert soft.make.optimizers[0].leaf == "linear"
-    assert first.make.init is oblique.make.init
-    assert (oblique.make.init.n_candidates, oblique.make.init.n_nonzero) == (40, 2)
-    assert (random.make.init.n_candidates, random.make.init.n_nonzero) == (25, 1)
-    assert constant.make.init.initialize(problem).n_leaves == 1
+    assert [type(each) for each in first.optimizers] == [TAO]
+    assert [type(each) for each in soft.optimizers] == [Annealed, TAO]
+    assert soft.optimizers[0].leaf == "linear"
+    assert first.init is oblique.init
+    assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (40, 2)
+    assert (random.init.n_candidates, random.init.n_nonzero) == (25, 1)
+    assert constant.init.initialize(problem).n_leaves == 1
     penalised = forest_candidates(problem, "auto", LinearLeaves(penalty=3.0))[1]
-    assert penalised.make.optimizers[-1].penalty == 3.0
+    assert penalised.optimizers[-1].penalty == 3.0
     for leaf, loss in (("constant", "squared"), ("auto", "absolute_error")):
         soft = forest_candidates(make_problem(X, y, loss), leaf, LinearLeaves())[1]
-        assert [type(each) for each in soft.make.optimizers] == [Annealed]
-        assert soft.make.optimizers[0].leaf == "constant"
+        assert [type(each) for each in soft.optimizers] == [Annealed]
+        assert soft.optimizers[0].leaf == "constant"
     wide = make_problem(np.zeros((4, 5000)), [0.0, 1, 0, 1], "squared")
-    assert isinstance(forest_candidates(wide, "auto", LinearLeaves())[1].make.optimizers[0], SSGD)
+    assert isinstance(forest_candidates(wide, "auto", LinearLeaves())[1].optimizers[0], SSGD)
 
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
@@ -202,8 +203,8 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     last = forest_candidates(problem, leaf, leaves)[-1]
     assert (last.name == "linear model") == is_there
     if is_there:
-        assert last.make.optimizers == (leaves,)
-        assert last.make.init.initialize(problem).n_leaves == 1
+        assert last.optimizers == (leaves,)
+        assert last.init.initialize(problem).n_leaves == 1
 
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
@@ -212,7 +213,7 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     (4000, 501, "auto", "squared", True), (4001, 501, "auto", "squared", False)])
 def test_model_trees_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
-    last = forest_candidates(problem, leaf, LinearLeaves())[-1].make
+    last = forest_candidates(problem, leaf, LinearLeaves())[-1]
     assert isinstance(last.init, ModelTree) == is_there
     assert not (is_there and last.optimizers)
 
@@ -244,9 +245,9 @@ def test_default_kinds_with_linear_leaves():
     narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
     for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
         for kind in forest_candidates(problem, "linear", LinearLeaves()):
-            last = (kind.make.init, *kind.make.optimizers)[-1]
+            last = (kind.init, *kind.optimizers)[-1]
             assert isinstance(last, (LinearLeaves, ModelTree))
-            for algorithm in (kind.make.init, *kind.make.optimizers):
+            for algorithm in (kind.init, *kind.optimizers):
                 algorithm.check(problem)
 
 
@@ -276,9 +277,9 @@ def test_few_columns_of_a_tree_set_its_learning_rate(iris, monkeypatch):
 
 # --- competitions --------------------------------------------------------------------------------
 
-GOOD = candidate("good", RandomOblique(20), max_depth=4)
-BAD = candidate("bad", RandomComplete(1))
-FINE = candidate("fine", RandomOblique(3))
+GOOD = Candidate("good", RandomOblique(20), max_depth=4)
+BAD = Candidate("bad", RandomComplete(1))
+FINE = Candidate("fine", RandomOblique(3))
 
 
 @pytest.fixture
@@ -298,11 +299,11 @@ def test_the_better_kind_wins(forest, n_jobs, kinds, iris, capsys):
     assert model.candidates_["candidate"] == ["bad", "good"]
     assert model.candidates_["n_trees"] == [0, 10]
     assert model.candidates_["error"][0] > model.candidates_["error"][1]
-    assert [tree.init for tree in model.estimators_] == [GOOD.make.init] * 10
+    assert [tree.init for tree in model.estimators_] == [GOOD.init] * 10
     assert {tree.max_depth for tree in model.estimators_} == {4}
     assert "bad" in capsys.readouterr().out
     # They are the trees of a forest of this kind.
-    alone = forest(10, max_depth=4, init=GOOD.make.init, optimizer=None, random_state=0).fit(X, y)
+    alone = forest(10, max_depth=4, init=GOOD.init, optimizer=None, random_state=0).fit(X, y)
     assert [t.tree_ for t in alone.estimators_] == [t.tree_ for t in model.estimators_]
     assert alone.candidates_ == {}
 
@@ -344,7 +345,7 @@ def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
 @BOTH
 @pytest.mark.parametrize(("parameters", "is_drawn"), [
     ({}, False), ({"bootstrap": True}, True), ({"oob_score": True}, True),
-    ({"n_estimators": 7}, False), ({"init": GOOD.make.init}, True), ({"optimizer": None}, True)],
+    ({"n_estimators": 7}, False), ({"init": GOOD.init}, True), ({"optimizer": None}, True)],
     ids=str)
 def test_which_forests_draw_their_samples(forest, parameters, is_drawn, kinds, iris):
     model = forest(**{"n_estimators": 12, "random_state": 0} | parameters).fit(*iris)
@@ -376,7 +377,7 @@ def test_few_trees_are_of_the_first_kind(forest, kinds, iris):
     model = forest(7, random_state=0).fit(*iris)
     assert model.candidates_["candidate"] == ["bad"]
     assert model.candidates_["n_trees"] == [7]
-    assert [tree.init for tree in model.estimators_] == [BAD.make.init] * 7
+    assert [tree.init for tree in model.estimators_] == [BAD.init] * 7
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber"])
@@ -406,7 +407,7 @@ def test_warm_start_keeps_the_shares(forest, kinds, iris):
     model.set_params(n_estimators=12).fit(*iris)
     assert model.estimators_[:8] == first
     assert model.candidates_["n_trees"] == [0, 12]
-    assert [tree.init for tree in model.estimators_] == [GOOD.make.init] * 12
+    assert [tree.init for tree in model.estimators_] == [GOOD.init] * 12
     assert len({tree.random_state for tree in model.estimators_}) == 12
 
 
@@ -420,7 +421,7 @@ def test_warm_start_with_kinds_that_there_are_no_more(forest, kinds, iris):
     assert model.candidates_["candidate"] == ["bad", "good", "fine"]
     assert model.candidates_["n_trees"] == [0, 8, 4]
     assert model.candidates_["share"] == [0.0, 0.0, 1.0]
-    assert [tree.init for tree in model.estimators_[8:]] == [FINE.make.init] * 4
+    assert [tree.init for tree in model.estimators_[8:]] == [FINE.init] * 4
 
 
 @BOTH
@@ -451,7 +452,7 @@ class Stopped(Optimizer):
 @BOTH
 @pytest.mark.parametrize(("call", "n_trees"), [(3, 2), (10, 9), (14, 1), (17, 4)])
 def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
-    kinds(*(candidate(name, InfoGain(), (Stopped(call),)) for name in ("one", "two")))
+    kinds(*(Candidate(name, InfoGain(), (Stopped(call),)) for name in ("one", "two")))
     Stopped.calls = 0
     with pytest.warns(ConvergenceWarning, match="Ctrl-C .* of 20 trees"):
         model = forest(20, random_state=0).fit(*iris)
@@ -467,7 +468,7 @@ def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
 def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
         forest, kinds, iris, monkeypatch):
     """Kinds take turns, so the forest that was cut has trees of both."""
-    kinds(*(candidate(name, RandomOblique(3), (Stopped(17),), max_depth=depth)
+    kinds(*(Candidate(name, RandomOblique(3), (Stopped(17),), max_depth=depth)
             for name, depth in (("one", 3), ("two", 4))))
     monkeypatch.setattr(ngdt._forest.trial, "mean_best_counts", lambda *_: [12, 8])
     Stopped.calls = 0
@@ -506,7 +507,7 @@ def test_time_that_the_trial_leaves_is_used(forest, kinds, iris, monkeypatch):
 @pytest.mark.parametrize("call", [3, 14])
 def test_trees_of_the_trial_predict_nothing_out_of_bag(forest, call, kinds, iris):
     """Draws of the trees of the trial are not known, so out-of-bag samples are not, either."""
-    kinds(*(candidate(name, InfoGain(), (Stopped(call),)) for name in ("one", "two", "three")))
+    kinds(*(Candidate(name, InfoGain(), (Stopped(call),)) for name in ("one", "two", "three")))
     Stopped.calls = 0
     model = forest(12, oob_score=True, warm_start=True, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C"), pytest.warns(
