@@ -261,22 +261,20 @@ def encode(estimator, template, division, class_weight, fences, X, y, sample_wei
     return Block(problem, y, weights[2], number)
 
 
-def combined(add, results, at_once=8):
-    """Combine results of blocks on the workers, some at once, in a fixed order.
+def combined(add, results):
+    """Combine results of blocks on the workers, eight at once, in a fixed order.
 
     Parameters
     ----------
     add : callable
         Combines a list of results into one.
     results : list of Delayed
-    at_once : int, default=8
 
     Returns
     -------
     Delayed
     """
     while True:
-        results = [delayed(add, pure=False)(results[i:i + at_once])
-                   for i in range(0, len(results), at_once)]
+        results = [delayed(add, pure=False)(results[i:i + 8]) for i in range(0, len(results), 8)]
         if len(results) == 1:
             return results[0]

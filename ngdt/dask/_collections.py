@@ -14,10 +14,12 @@ from ngdt._core.quantiles import check_quantiles
 
 
 class DaskEstimator:
-    """Estimator of ngdt that is trained on partitions, with lazy predictions for collections."""
+    """Estimator of ngdt that is trained on partitions, with lazy predictions for collections.
+
+    A subclass sets `_in_memory_class` and `_fit_on_partitions`.
+    """
 
     _in_memory_class: ClassVar[type]
-    _fit_class: ClassVar[type]
 
     def in_memory(self):
         """The estimator of ngdt with the same parameters and fitted attributes.
@@ -40,9 +42,9 @@ class DaskEstimator:
         """Train on the partitions."""
         validation.refuse(f"ngdt.dask.{type(self).__name__}")
         estimator = self._unfitted()
-        done = self._fit_class(estimator, X, y, sample_weight, run.control, self.n_jobs)
-        run.interrupted = done.interrupted
-        run.fitted = estimator._columns() | done.fitted
+        fitted, run.interrupted = self._fit_on_partitions(
+            estimator, X, y, sample_weight, run.control, self.n_jobs)
+        run.fitted = estimator._columns() | fitted
 
     def _set_fitted(self, run):
         vars(self).pop("_edits", None)

@@ -4,13 +4,13 @@ import numpy as np
 
 from ngdt import _estimators
 from ngdt.dask._collections import DaskEstimator
-from ngdt.dask._fit import Fit
+from ngdt.dask._fit import fit_tree
 
 
 class DaskTree(DaskEstimator):
     """Base class of the trees for dask collections."""
 
-    _fit_class = Fit
+    _fit_on_partitions = staticmethod(fit_tree)
 
     @property
     def partial_fit(self):

@@ -20,8 +20,8 @@ from ngdt.optimizers import OptimizerResult
 TRAINING_WORK = 0.85
 
 
-class Fit:
-    """One fit on partitions.
+def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
+    """Fit a tree on partitions.
 
     Parameters
     ----------
@@ -32,56 +32,46 @@ class Fit:
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
 
-    Attributes
-    ----------
+    Returns
+    -------
     fitted : dict
         The fitted attributes.
     interrupted : bool
         Whether Ctrl-C ended the training.
     """
+    optimizer = resolve_optimizer(estimator)
+    data = Reading(estimator, X, y, sample_weight, _division(estimator, optimizer), n_at_once,
+                   control)
+    result, interrupted = _trained(estimator, optimizer, data)
+    found = data.partitions.total(Description.of, Description.add, result.tree, *data.units)
+    return data.fitted | data.described(result, found), interrupted
 
-    def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
-        self.estimator = estimator
-        self.optimizer = resolve_optimizer(estimator)
-        self.division = _division(estimator, self.optimizer)
-        self.data = Reading(
-            estimator, X, y, sample_weight, self.division, n_at_once, control)
-        self.partitions = self.data.partitions
-        self.interrupted = False
-        result = self._train()
-        found = self.partitions.total(
-            Description.of, Description.add, result.tree, *self.data.units)
-        self.fitted = self.data.fitted | self.data.described(result, found)
 
-    def _train(self):
-        """Train; return the tree or the baseline, whichever is better on the test samples."""
-        optimizers = [] if self.optimizer is None else [self.optimizer]
-        init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
-        tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-        warn_of_slopes(tree, self.estimator)
-        if optimizers and tree.n_internal:
-            training = Training(
-                self.optimizer, problem.refit_leaves(tree), problem, self.partitions,
-                self.data.prior, bool(self.division.fraction))
-            try:
-                result = training.run()
-            except Stopped as stopped:
-                result, self.interrupted = OptimizerResult(stopped.tree, stopped.history), True
-        else:
-            result = OptimizerResult(self._with_leaves(tree))
-        tree = within_limits(result.tree, self.data.limits, self.partitions.sums)
-        kept = False
-        if optimizers and self.division.fraction and not isinstance(init, Tree):
-            other = self._with_leaves(
-                Pruned().initialize(self.data.problem) if is_auto(self.estimator.init) else initial)
-            other = within_limits(other, self.data.limits, self.partitions.sums)
-            gain, squares = self.partitions.total(saved, sum, other, tree)
-            kept = not gain > MIN_GAIN * np.sqrt(squares)
-        return TrainingResult(
-            other if kept else tree, history_of(self.optimizer, result.history), kept)
-
-    def _with_leaves(self, tree):
-        return self.partitions.sums(tree).fit_leaves(tree)
+def _trained(estimator, optimizer, data):
+    """The tree or the baseline, whichever is better on the test samples, and if Ctrl-C came."""
+    optimizers, interrupted = [] if optimizer is None else [optimizer], False
+    partitions, fraction = data.partitions, data.division.fraction
+    init, problem = data.initial(optimizers), data.problem.doing(TRAINING_WORK)
+    tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
+    warn_of_slopes(tree, estimator)
+    if optimizers and tree.n_internal:
+        training = Training(
+            optimizer, problem.refit_leaves(tree), problem, partitions, data.prior, bool(fraction))
+        try:
+            result = training.run()
+        except Stopped as stopped:
+            result, interrupted = OptimizerResult(stopped.tree, stopped.history), True
+    else:
+        result = OptimizerResult(partitions.sums(tree).fit_leaves(tree))
+    tree, kept = within_limits(result.tree, data.limits, partitions.sums), False
+    if optimizers and fraction and not isinstance(init, Tree):
+        other = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
+        other = within_limits(
+            partitions.sums(other).fit_leaves(other), data.limits, partitions.sums)
+        gain, squares = partitions.total(saved, sum, other, tree)
+        kept = not gain > MIN_GAIN * np.sqrt(squares)
+    return TrainingResult(
+        other if kept else tree, history_of(optimizer, result.history), kept), interrupted
 
 
 def _division(estimator, optimizer):
@@ -91,5 +81,3 @@ def _division(estimator, optimizer):
         fraction = AUTO_VALIDATION_FRACTION
     return Division(None if optimizer is None else fraction, not isinstance(estimator.init, Tree),
                     is_classifier(estimator), seed_of(estimator))
-
-

@@ -23,112 +23,102 @@ from ngdt.pruning._unused import keep_reached
 TRAINING_WORK = 0.9
 
 
-class ForestFit:
-    """One fit of a forest on partitions.
+def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
+    """Fit a forest on partitions: as `fit_tree`.
 
     Parameters
     ----------
     estimator : ObliqueForestClassifier or ObliqueForestRegressor
         Estimator of ngdt with the parameters; not fitted. It gets the number and the names of the
         columns.
-    X, y, sample_weight : dask collections, or None
-    control : Control
-    n_at_once : int or None
-        Number of partitions that are trained on at the same time; -1 stands for all.
+    X, y, sample_weight, control, n_at_once
+        As for `fit_tree`.
 
-    Attributes
-    ----------
+    Returns
+    -------
     fitted : dict
-        The fitted attributes.
     interrupted : bool
-        Whether Ctrl-C ended the training.
     """
+    optimizer = resolve_optimizer(estimator)
+    division = Division(None, False, is_classifier(estimator), seed_of(estimator))
+    data = Reading(estimator, X, y, sample_weight, division, n_at_once,
+                   replace(control, callback=None))
+    draws = _draws(estimator, data)
+    init = data.initial([] if optimizer is None else [optimizer])
+    if isinstance(init, Tree):
+        warn_of_slopes(init, estimator)
+        if draws[0].features is not None:
+            raise ValueError(
+                "init is a tree of all features: use max_features=None, or an initializer")
+    trees, histories, interrupted = _trained(optimizer, init, data, draws)
+    drawn = [data.partitions.drawn(draw) for draw in draws]
+    results = [
+        TrainingResult(tree, history_of(optimizer, history))
+        for tree, history in zip(_finished(trees, drawn, data.limits), histories, strict=True)]
+    # Fitted attributes and parameters of the estimator of each tree.
+    parameters = {"init": init, "optimizer": optimizer, "max_depth": data.problem.max_depth}
+    found = dask.compute(*(
+        own.lazy_total(Description.of, Description.add, result.tree, *data.units)
+        for own, result in zip(drawn, results, strict=True)))
+    trees = estimator._estimators([
+        data.described(result, each) | parameters | {"random_state": draw.seed}
+        for result, each, draw in zip(results, found, draws, strict=True)], data.fitted)
+    return estimator._attributes(data.fitted | {"candidates_": {}}, trees), interrupted
 
-    def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
-        self.optimizer, self.interrupted = resolve_optimizer(estimator), False
-        division = Division(None, False, is_classifier(estimator), seed_of(estimator))
-        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once,
-                            replace(control, callback=None))
-        self.draws = self._draws(estimator)
-        self.drawn = [self.data.partitions.drawn(draw) for draw in self.draws]
-        trees, histories = self._trained(estimator)
-        results = [
-            TrainingResult(tree, history)
-            for tree, history in zip(self._finished(trees), histories, strict=True)]
-        trees = estimator._estimators(self._described(results), self.data.fitted)
-        self.fitted = estimator._attributes(self.data.fitted | {"candidates_": {}}, trees)
 
-    def _draws(self, estimator):
-        """Draws of samples and features, one for each tree."""
-        fitted, n_samples = self.data.fitted, int(self.data.partitions.n_training.sum())
-        table = fitted["_table"]
-        bootstrap = bool(estimator.bootstrap)      # "auto" is True
-        n_drawn = number_of_samples(estimator.max_samples, n_samples, bootstrap)
-        sampling = Sampling(
-            bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
-            np.array([feature.column for feature in table.features]))
-        seeds = seeds_of(self.data.problem.random_state, estimator.n_estimators)
-        return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)
-                for seed in seeds]
+def _draws(estimator, data):
+    """Draws of samples and features, one for each tree."""
+    table, n_samples = data.fitted["_table"], int(data.partitions.n_training.sum())
+    bootstrap = bool(estimator.bootstrap)      # "auto" is True
+    n_drawn = number_of_samples(estimator.max_samples, n_samples, bootstrap)
+    sampling = Sampling(
+        bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
+        np.array([feature.column for feature in table.features]))
+    seeds = seeds_of(data.problem.random_state, estimator.n_estimators)
+    return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)
+            for seed in seeds]
 
-    def _trained(self, estimator):
-        """Train; return the trees, of all features, and the metrics of their epochs."""
-        data, optimizers = self.data, [] if self.optimizer is None else [self.optimizer]
-        self.init = data.initial(optimizers)
-        if isinstance(self.init, Tree):
-            warn_of_slopes(self.init, estimator)
-            if self.draws[0].features is not None:
-                raise ValueError(
-                    "init is a tree of all features: use max_features=None, or an initializer")
-        problem = data.problem.doing(TRAINING_WORK)
-        trees, histories = [self._initial(draw) for draw in self.draws], [{}] * len(self.draws)
-        split = [k for k, tree in enumerate(trees) if optimizers and tree.n_internal]
-        if split:
-            training = ForestTraining(
-                self.optimizer, [trees[k] for k in split], [self.draws[k] for k in split], problem,
-                data.partitions, data.prior)
-            for k, trained in zip(split, training.run(), strict=True):
-                trees[k], histories[k] = trained
-            self.interrupted = training.progress.interrupted
-        trees = [widen(tree, draw.features, problem.X.shape[1])
-                 for tree, draw in zip(trees, self.draws, strict=True)]
-        return trees, [history_of(self.optimizer, each) for each in histories]
 
-    def _initial(self, draw):
-        """The initial tree, of the features that it draws."""
-        if isinstance(self.init, Tree):
-            return self.init
-        problem = self.data.problem
-        own = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
-        return self.init.initialize(own.replace(random_state=draw.seed))
+def _trained(optimizer, init, data, draws):
+    """The trees, of all features, the metrics of their epochs, and whether Ctrl-C came."""
+    problem, interrupted = data.problem.doing(TRAINING_WORK), False
+    trees, histories = [_initial(init, data.problem, draw) for draw in draws], [{}] * len(draws)
+    split = [k for k, tree in enumerate(trees) if optimizer is not None and tree.n_internal]
+    if split:
+        training = ForestTraining(
+            optimizer, [trees[k] for k in split], [draws[k] for k in split], problem,
+            data.partitions, data.prior)
+        for k, trained in zip(split, training.run(), strict=True):
+            trees[k], histories[k] = trained
+        interrupted = training.progress.interrupted
+    trees = [widen(tree, draw.features, problem.X.shape[1])
+             for tree, draw in zip(trees, draws, strict=True)]
+    return trees, histories, interrupted
 
-    def _finished(self, trees):
-        """The trees with the best leaf values, without empty leaves, and within the limits."""
-        self._sum(trees)
-        fitted = []
-        for tree, drawn in zip(trees, self.drawn, strict=True):
-            sums = drawn.sums(tree)
-            fitted.append(keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0))
-        self._sum(fitted)
-        return [stored(within_limits(tree, self.data.limits, drawn.sums))
-                for tree, drawn in zip(fitted, self.drawn, strict=True)]
 
-    def _sum(self, trees):
-        """Compute the sums of all trees in one reading of the partitions, unless they are kept."""
-        new = [(drawn, tree) for drawn, tree in zip(self.drawn, trees, strict=True)
-               if drawn.known(tree) is None]
-        found = dask.compute(*(
-            drawn.lazy_total(LeafSums.of, LeafSums.add, tree) for drawn, tree in new))
-        for (drawn, tree), sums in zip(new, found, strict=True):
-            drawn.keep(tree, sums)
+def _initial(init, problem, draw):
+    """The initial tree, of the features that it draws."""
+    if isinstance(init, Tree):
+        return init
+    own = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
+    return init.initialize(own.replace(random_state=draw.seed))
 
-    def _described(self, results):
-        """Fitted attributes and parameters of the estimator of each tree."""
-        found = dask.compute(*(
-            drawn.lazy_total(Description.of, Description.add, result.tree, *self.data.units)
-            for drawn, result in zip(self.drawn, results, strict=True)))
-        parameters = {"init": self.init, "optimizer": self.optimizer,
-                      "max_depth": self.data.problem.max_depth}
-        return [
-            self.data.described(result, each) | parameters | {"random_state": draw.seed}
-            for result, each, draw in zip(results, found, self.draws, strict=True)]
+
+def _finished(trees, drawn, limits):
+    """The trees with the best leaf values, without empty leaves, and within the limits."""
+    _sum(trees, drawn)
+    fitted = []
+    for tree, own in zip(trees, drawn, strict=True):
+        sums = own.sums(tree)
+        fitted.append(keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0))
+    _sum(fitted, drawn)
+    return [stored(within_limits(tree, limits, own.sums))
+            for tree, own in zip(fitted, drawn, strict=True)]
+
+
+def _sum(trees, drawn):
+    """Compute the sums of all trees in one reading of the partitions, unless they are kept."""
+    new = [(own, tree) for own, tree in zip(drawn, trees, strict=True) if own.known(tree) is None]
+    found = dask.compute(*(own.lazy_total(LeafSums.of, LeafSums.add, tree) for own, tree in new))
+    for (own, tree), sums in zip(new, found, strict=True):
+        own.keep(tree, sums)

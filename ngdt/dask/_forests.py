@@ -4,13 +4,13 @@ import numpy as np
 
 from ngdt import _forest
 from ngdt.dask._collections import DaskEstimator
-from ngdt.dask._forest_fit import ForestFit
+from ngdt.dask._forest_fit import fit_forest
 
 
 class DaskForest(DaskEstimator):
     """Base class of the forests for dask collections."""
 
-    _fit_class = ForestFit
+    _fit_on_partitions = staticmethod(fit_forest)
 
     def apply(self, X):
         """Leaf of each tree that each sample reaches.
