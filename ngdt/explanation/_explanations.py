@@ -7,6 +7,7 @@ import numpy as np
 
 from ngdt._util.optional import import_optional
 from ngdt.explanation._context import Context, Prediction, Row
+from ngdt.explanation._goals import ClassGoal, RangeGoal
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,9 +24,30 @@ class Explanation(ABC):
         """Index of the predicted class."""
         return int(self._outputs.argmax())
 
-    @abstractmethod
+    def _goal(self, target):
+        """The predictions that changes are to reach."""
+        if self._context.classes is None:
+            return RangeGoal(self._outputs, target)
+        return ClassGoal(self._context.classes, self._best, target)
+
     def text(self, n_terms=3):
-        """The explanation as text."""
+        """The explanation as text.
+
+        Parameters
+        ----------
+        n_terms : int or None, default=3
+            Number of terms of a sum, and of changes, that are written. The others are summed up.
+            None writes all.
+
+        Returns
+        -------
+        str
+        """
+        return "\n".join(self._lines(n_terms))
+
+    @abstractmethod
+    def _lines(self, n_terms):
+        """The lines of the text."""
 
     @abstractmethod
     def sums(self):

@@ -19,7 +19,6 @@ from ngdt.explanation._contributions import (
     values_at_nodes,
 )
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import ClassGoal, RangeGoal
 from ngdt.explanation._regions import rounding_errors, whole_values
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import CHANGES_UNKNOWN, change_lines, term_lines
@@ -105,8 +104,7 @@ class ForestExplanation(Explanation):
             raise ValueError(
                 "changes are not known for forests of trees with linear leaves: train one with "
                 "leaf='constant'")
-        goal = RangeGoal(self._outputs, target) if context.classes is None else (
-            ClassGoal(context.classes, self._best, target))
+        goal = self._goal(target)
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
 
         def meets(points):
@@ -156,19 +154,7 @@ class ForestExplanation(Explanation):
         return [f"{name}: {format_value(terms.total)}"
                 for name, terms in self.sums().items()]
 
-    def text(self, n_terms=3):
-        """The explanation as text.
-
-        Parameters
-        ----------
-        n_terms : int or None, default=3
-            Number of terms of a sum, and of changes, that are written. The others are summed up.
-            None writes all.
-
-        Returns
-        -------
-        str
-        """
+    def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]
         for title, terms in zip(self.titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
@@ -176,7 +162,7 @@ class ForestExplanation(Explanation):
             lines += change_lines(
                 "class", self.changes_of_one_column(), None, n_terms, "no change of one column",
             ) if self._has_constant_leaves else [CHANGES_UNKNOWN]
-        return "\n".join(lines)
+        return lines
 
     def _votes_text(self):
         if self._context.classes is not None:

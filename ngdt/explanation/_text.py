@@ -13,7 +13,6 @@ from ngdt._inspection.rules import (
     is_sum,
     number_of,
     one_line,
-    repeats_root,
 )
 from ngdt._util.numbers import (
     format_number,
@@ -26,46 +25,6 @@ from ngdt.explanation._context import DIGITS, deviations
 
 CHANGES_UNKNOWN = "changes to another class are not known for linear leaves"
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
-
-
-def text_of_tree(explanation, n_terms):
-    """The text of a `TreeExplanation`.
-
-    Parameters
-    ----------
-    explanation : TreeExplanation
-    n_terms : int or None
-
-    Returns
-    -------
-    str
-    """
-    captions = explanation._context.captions
-    counts, number = captions.n_node_samples, captions.tree.n_internal + explanation.leaf
-    lines = [f"{explanation.prediction}{'' if counts is None else f' [{counts[number]}]'}"]
-    for decision in explanation.path:
-        lines += lines_of(explanation, decision)
-        if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
-            lines += term_lines(decision.terms, n_terms)
-    for name, terms in explanation.leaf_terms.items():
-        lines += [leaf_title(explanation, name, terms), *term_lines(terms, n_terms)]
-    return "\n".join(lines + _changes(explanation, captions.tree, n_terms))
-
-
-def _changes(explanation, tree, n_terms):
-    """The lines on what would change the prediction, or on why there is nothing to say."""
-    is_classifier = explanation._context.classes is not None
-    if tree.n_leaves == 1 and not explanation.leaf_terms:
-        return ["the model is a single leaf: it predicts this for all samples"]
-    if tree.n_leaves == 1 and not is_classifier:
-        return []
-    if is_classifier and tree.slopes is None and len(set(tree.values.argmax(axis=1).tolist())) == 1:
-        return ["all leaves predict this class: no change leads to another one"]
-    if not explanation._knows_changes:
-        return [CHANGES_UNKNOWN]
-    return change_lines(
-        "class" if is_classifier else "leaf", explanation.changes_of_one_column(),
-        explanation.smallest_change(), n_terms, "no change of one column or of several numbers")
 
 
 def leaf_title(explanation, name, terms):

@@ -7,14 +7,22 @@ import numpy as np
 
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import one_line
+from ngdt._inspection.rules import is_sum, one_line, repeats_root
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import ClassGoal, LeafGoal, RangeGoal
+from ngdt.explanation._goals import LeafGoal
 from ngdt.explanation._regions import Regions, norms
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import answers_of, leaf_title, text_of_tree, title_of
+from ngdt.explanation._text import (
+    CHANGES_UNKNOWN,
+    answers_of,
+    change_lines,
+    leaf_title,
+    lines_of,
+    term_lines,
+    title_of,
+)
 
 
 @dataclass(frozen=True)
@@ -90,15 +98,13 @@ class TreeExplanation(Explanation):
         return self._context.classes is None or self._context.captions.tree.ranges is None
 
     def _goal(self, target):
-        if self._context.classes is None:
-            if target is None:
-                return LeafGoal(self.leaf)
-            return RangeGoal(self._outputs, target)
+        if self._context.classes is None and target is None:
+            return LeafGoal(self.leaf)
         if not self._knows_changes:
             raise ValueError(
                 "changes of the class are not known for linear leaves whose logits are cut at "
                 "ranges: replace tree_ by one without ranges")
-        return ClassGoal(self._context.classes, self._best, target)
+        return super()._goal(target)
 
     def changes_of_one_column(self, target=None, fixed=(), within_range=True):
         """The smallest change of each single column that changes the prediction.
@@ -164,20 +170,32 @@ class TreeExplanation(Explanation):
         (outputs,), (is_met,) = regions.predict(sample[None])
         return self._context.prediction(outputs), is_met
 
-    def text(self, n_terms=3):
-        """The explanation as text.
+    def _lines(self, n_terms):
+        captions = self._context.captions
+        counts, number = captions.n_node_samples, captions.tree.n_internal + self.leaf
+        lines = [f"{self.prediction}{'' if counts is None else f' [{counts[number]}]'}"]
+        for decision in self.path:
+            lines += lines_of(self, decision)
+            if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
+                lines += term_lines(decision.terms, n_terms)
+        for name, terms in self.leaf_terms.items():
+            lines += [leaf_title(self, name, terms), *term_lines(terms, n_terms)]
+        return lines + self._change_lines(captions.tree, n_terms)
 
-        Parameters
-        ----------
-        n_terms : int or None, default=3
-            Number of terms of a sum, and of changes, that are written. The others are summed up.
-            None writes all.
-
-        Returns
-        -------
-        str
-        """
-        return text_of_tree(self, n_terms)
+    def _change_lines(self, tree, n_terms):
+        """The lines on what would change the prediction, or on why there is nothing to say."""
+        is_classifier = self._context.classes is not None
+        if tree.n_leaves == 1 and not self.leaf_terms:
+            return ["the model is a single leaf: it predicts this for all samples"]
+        if tree.n_leaves == 1 and not is_classifier:
+            return []
+        if is_classifier and tree.slopes is None and len(set(tree.values.argmax(axis=1))) == 1:
+            return ["all leaves predict this class: no change leads to another one"]
+        if not self._knows_changes:
+            return [CHANGES_UNKNOWN]
+        return change_lines(
+            "class" if is_classifier else "leaf", self.changes_of_one_column(),
+            self.smallest_change(), n_terms, "no change of one column or of several numbers")
 
     def sums(self):
         """The margins of the path and the sums of a linear leaf.
