@@ -5,13 +5,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from ngdt._core.quantiles import check_quantiles
+from ngdt._core.quantiles import LeafQuantiles, check_quantiles
 from ngdt._core.scaling import power_of_two
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.regressor import ObliqueTreeRegressor
 from ngdt._forest.base import ObliqueForest
 from ngdt._forest.out_of_bag import out_of_bag_score
-from ngdt._forest.quantiles import pooled_quantiles
+
+# Number of targets that are sorted at a time, about.
+MAX_POOLED = 1_000_000
 
 
 class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
@@ -221,7 +223,17 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         quantiles = check_quantiles(quantiles)
         data = self._samples(X)
         self._check_trees_are_trained("predict_quantiles")
-        found = pooled_quantiles(self.estimators_, self._leaves(data), data, quantiles)
+        leaves = self._leaves(data)
+        trees = [(estimator._leaf_quantiles, leaf, _shift(estimator.tree_, leaf, data))
+                 for estimator, leaf in zip(self.estimators_, leaves.T, strict=True)]
+        n_pooled = sum(stored.sizes(leaf) for stored, leaf, _ in trees)
+        found = np.empty((len(leaves), len(quantiles), self.n_outputs_))
+        block = np.cumsum(n_pooled) // MAX_POOLED
+        for rows in np.split(np.arange(len(leaves)), np.flatnonzero(np.diff(block)) + 1):
+            pooled = LeafQuantiles.pool([
+                stored.take(leaf[rows], None if shift is None else shift[rows])
+                for stored, leaf, shift in trees])
+            found[rows] = pooled.quantiles(quantiles)
         return found[:, :, 0] if self.n_outputs_ == 1 else found
 
     def _encode_targets(self, y, sample_weight, resume, known):
@@ -238,6 +250,14 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
         self.oob_score_ = out_of_bag_score(
             self.oob_score, _r2_score, y, self.oob_prediction_[known], sample_weight[known])
+
+
+def _shift(tree, leaf, data):
+    """By how much the prediction for each sample differs from the value of its leaf."""
+    if tree.slopes is None:
+        return None
+    leaf = np.ascontiguousarray(leaf)
+    return tree.leaf_predictions(leaf, data) - tree.values[leaf]
 
 
 def _r2_score(y, predictions, sample_weight):

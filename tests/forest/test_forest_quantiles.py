@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import ngdt._forest.quantiles
+import ngdt._forest.regressor
 from ngdt import ObliqueForestRegressor
 from ngdt._forest.sampling import Sampling
 
@@ -47,7 +47,7 @@ def test_a_forest_predicts_the_quantiles_of_its_leaves(parameters, diabetes, mon
     expected = [brute_force(model, X, y, weight, row) for row in range(0, len(y), 50)]
     some = X[::10]
     for max_pooled in (1, 200, 10**6):
-        monkeypatch.setattr(ngdt._forest.quantiles, "MAX_POOLED", max_pooled)
+        monkeypatch.setattr(ngdt._forest.regressor, "MAX_POOLED", max_pooled)
         found = model.predict_quantiles(some, QUANTILES)
         assert found.shape == (len(some), len(QUANTILES))
         assert (np.diff(found, axis=1) >= 0).all()
