@@ -32,7 +32,7 @@ from ngdt._estimators.resolve import (
     resolve_optimizers,
     warn_of_slopes,
 )
-from ngdt._estimators.summary import kind_of, surprises, tree_summary
+from ngdt._estimators.summary import SummarizesTree
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -49,7 +49,7 @@ from ngdt.pruning._sequence import pruning_sequence
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueTree(TableEstimator):
+class ObliqueTree(SummarizesTree, TableEstimator):
     """Base class of the trees."""
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -269,34 +269,6 @@ class ObliqueTree(TableEstimator):
         """
         check_is_fitted(self)
         return explain_tree(self, X, feature_names)
-
-    @property
-    def kind_(self) -> str:
-        """Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
-        slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
-        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
-        """
-        check_is_fitted(self)
-        return kind_of(self)
-
-    def summary(self) -> str:
-        """Say what the tree is, what it was compared with, and why it was chosen.
-
-        Returns
-        -------
-        str
-            A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
-            `candidates_` or `baseline_kept_` tell.
-        """
-        check_is_fitted(self)
-        return tree_summary(self)
-
-    def _surprises(self):
-        return surprises(self)
-
-    def _outcome(self):
-        n_leaves = self.tree_.n_leaves
-        return f"{self.kind_}, {n_leaves} leaves" if n_leaves > 1 else self.kind_
 
     def _trees(self):
         return [self.tree_]

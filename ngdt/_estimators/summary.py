@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._pprint import _EstimatorPrettyPrinter
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto, resolve_loss
@@ -63,23 +64,93 @@ _EstimatorPrettyPrinter._dispatch[ShowsSummary.__repr__] = (
     _EstimatorPrettyPrinter._pprint_estimator)
 
 
-def kind_of(estimator):
-    """The kind of the tree of a fitted estimator: see `ObliqueTreeClassifier.kind_`.
+class SummarizesTree:
+    """Mixin of trees, which say what they are, and why."""
 
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    @property
+    def kind_(self) -> str:
+        """Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
+        slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
+        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
+        """
+        check_is_fitted(self)
+        tree = self.tree_
+        is_linear = has_slopes(tree)
+        if not tree.n_internal:
+            return "linear model" if is_linear else "single leaf"
+        origin = _origin(self, tree)
+        return f"{origin}, with linear leaves" if is_linear and origin != ModelTree.noun else origin
 
-    Returns
-    -------
-    str
-    """
-    tree = estimator.tree_
-    is_linear = has_slopes(tree)
-    if not tree.n_internal:
-        return "linear model" if is_linear else "single leaf"
-    origin = _origin(estimator, tree)
-    return f"{origin}, with linear leaves" if is_linear and origin != ModelTree.noun else origin
+    def summary(self) -> str:
+        """Say what the tree is, what it was compared with, and why it was chosen.
+
+        Returns
+        -------
+        str
+            A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
+            `candidates_` or `baseline_kept_` tell.
+        """
+        check_is_fitted(self)
+        tree, text = self.tree_, headline(self)
+        n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
+        if self.kind_ == ScoreBands.noun:
+            text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
+        elif n:
+            text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
+        chosen = _chosen(self).get("candidate")
+        sentences = [f"{text[0].upper()}{text[1:]}."]
+        if chosen is not None:
+            sentences += _competition(self, chosen)
+        elif self.baseline_kept_:
+            sentences.append(_kept(self))
+        return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
+
+    def _surprises(self):
+        """Texts of warnings: another tree than was asked for, or one with a single label."""
+        one_label = _one_label(self)
+        found = [" ".join(one_label)] if one_label else []
+        if self.baseline_kept_ and not is_auto(self.optimizer):
+            found.append(
+                f"{_kept(self)} With validation_fraction=None, fit returns the trained tree.")
+        return found
+
+    def _outcome(self):
+        n_leaves = self.tree_.n_leaves
+        return f"{self.kind_}, {n_leaves} leaves" if n_leaves > 1 else self.kind_
+
+
+class SummarizesForest:
+    """Mixin of forests, which say of what trees they are."""
+
+    def summary(self) -> str:
+        """Say which trees the forest has, and how many leaves.
+
+        Returns
+        -------
+        str
+            A few sentences, one in a line, with the kinds of the trees
+            (`ObliqueTreeClassifier.kind_`).
+        """
+        check_is_fitted(self)
+        kinds = Counter(tree.kind_ for tree in self)
+        sentences = [_listed(f"{self._outcome().capitalize()} in all",
+                             [f"{kind} ({n})" for kind, n in kinds.most_common()])]
+        tested = {row["candidate"]: row["error"] for row in _candidates(self)
+                  if isfinite(row.get("error", np.nan))}
+        if len(tested) > 1:
+            measure, write = _measure(self)
+            if measure != "R²":
+                of_classes = " of the probabilities" if is_classifier(self) else ""
+                measure, write = f"Squared errors{of_classes}", _loss_text
+            errors = [f"{write(error)} {name}" for name, error in tested.items()]
+            sentences += [
+                "The numbers of each kind were chosen on held-out samples.",
+                _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
+        return "\n".join(sentences)
+
+    def _outcome(self):
+        return (f"forest of {count(len(self), 'tree')} with "
+                f"{count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
 
 def _origin(estimator, tree):
@@ -164,52 +235,6 @@ def headline(estimator):
     if not tree.n_internal:
         return kind
     return f"{kind}: {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.max_depth}"
-
-
-def tree_summary(estimator):
-    """Sentences on a fitted tree, one in a line: see `ObliqueTreeClassifier.summary`.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-
-    Returns
-    -------
-    str
-    """
-    tree, text = estimator.tree_, headline(estimator)
-    n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
-    if estimator.kind_ == ScoreBands.noun:
-        text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
-    elif n:
-        text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
-    chosen = _chosen(estimator).get("candidate")
-    sentences = [f"{text[0].upper()}{text[1:]}."]
-    if chosen is not None:
-        sentences += _competition(estimator, chosen)
-    elif estimator.baseline_kept_:
-        sentences.append(_kept(estimator))
-    sentences += _one_label(estimator)
-    return "\n".join([*sentences, *getattr(estimator, "_edits", ())])
-
-
-def surprises(estimator):
-    """Surprises of a fit: another tree than was asked for, or one with a single label.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-
-    Returns
-    -------
-    list of str
-    """
-    one_label = _one_label(estimator)
-    found = [" ".join(one_label)] if one_label else []
-    if estimator.baseline_kept_ and not is_auto(estimator.optimizer):
-        found.append(
-            f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree.")
-    return found
 
 
 def is_strongly_shrunk(estimator):
@@ -332,31 +357,3 @@ def _why(own, first, estimator):
     if is_classifier(estimator):
         return f"Its probabilities were clearly better than those of {of_first}."
     return f"A tree with splits is preferred, and {of_first}, was not clearly better."
-
-
-def forest_summary(forest):
-    """Sentences on a fitted forest, one in a line: see `ObliqueForestClassifier.summary`.
-
-    Parameters
-    ----------
-    forest : ObliqueForestClassifier or ObliqueForestRegressor
-
-    Returns
-    -------
-    str
-    """
-    kinds = Counter(tree.kind_ for tree in forest)
-    sentences = [_listed(f"{forest._outcome().capitalize()} in all",
-                         [f"{kind} ({n})" for kind, n in kinds.most_common()])]
-    tested = {row["candidate"]: row["error"] for row in _candidates(forest)
-              if isfinite(row.get("error", np.nan))}
-    if len(tested) > 1:
-        measure, write = _measure(forest)
-        if measure != "R²":
-            of_classes = " of the probabilities" if is_classifier(forest) else ""
-            measure, write = f"Squared errors{of_classes}", _loss_text
-        errors = [f"{write(error)} {name}" for name, error in tested.items()]
-        sentences += [
-            "The numbers of each kind were chosen on held-out samples.",
-            _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
-    return "\n".join(sentences)

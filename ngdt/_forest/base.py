@@ -28,7 +28,7 @@ from ngdt._estimators.resolve import (
     resolve_leaves,
     resolve_optimizers,
 )
-from ngdt._estimators.summary import forest_summary
+from ngdt._estimators.summary import SummarizesForest
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
@@ -44,7 +44,6 @@ from ngdt._forest.sampling import (
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.train import Candidate
-from ngdt._util.numbers import count
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
@@ -58,7 +57,7 @@ _OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueForest(TableEstimator):
+class ObliqueForest(SummarizesForest, TableEstimator):
     """Base class of the forests.
 
     A subclass sets `_tree_class` and implements `_set_out_of_bag`.
@@ -242,22 +241,6 @@ class ObliqueForest(TableEstimator):
         """The samples of a table, encoded as the trees read them."""
         check_is_fitted(self)
         return Samples(self._table.transform(self._read(X)))
-
-    def summary(self) -> str:
-        """Say which trees the forest has, and how many leaves.
-
-        Returns
-        -------
-        str
-            A few sentences, one in a line, with the kinds of the trees
-            (`ObliqueTreeClassifier.kind_`).
-        """
-        check_is_fitted(self)
-        return forest_summary(self)
-
-    def _outcome(self):
-        return (f"forest of {count(len(self), 'tree')} with "
-                f"{count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
     def _trees(self):
         return [estimator.tree_ for estimator in self.estimators_]
