@@ -20,7 +20,7 @@ from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
-from ngdt._estimators.edited import pruned_at, refitted
+from ngdt._estimators.edited import EditsTree
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
@@ -49,7 +49,7 @@ from ngdt.pruning._sequence import pruning_sequence
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueTree(SummarizesTree, TableEstimator):
+class ObliqueTree(SummarizesTree, EditsTree, TableEstimator):
     """Base class of the trees."""
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -291,17 +291,6 @@ class ObliqueTree(SummarizesTree, TableEstimator):
             raise ValueError(
                 f"{what}: tree_ was replaced, and the training samples at its leaves are not "
                 "known. Fit an estimator with init=tree_ and optimizer=None")
-
-    def _pruned_at(self, nodes):
-        """A copy with leaves in place of some nodes: see `ngdt.pruning.prune_at`."""
-        check_is_fitted(self)
-        self._check_tree_is_trained("prune_at")
-        return pruned_at(self, nodes)
-
-    def _refitted(self, X, y, sample_weight):
-        """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
-        check_is_fitted(self)
-        return refitted(self, X, y, sample_weight)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")

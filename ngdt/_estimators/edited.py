@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.graft import choose_leaves
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
@@ -22,66 +23,82 @@ from ngdt.pruning._member import LEAST_PROBABILITY
 from ngdt.pruning._replace import collapse_to, places
 
 
-def pruned_at(estimator, nodes):
-    """An estimator whose tree has leaves in place of some nodes: `ngdt.pruning.prune_at`.
+class EditsTree:
+    """Mixin of trees: a copy whose splits or leaves are changed, for `ngdt.pruning`."""
+
+    def _pruned_at(self, nodes):
+        """A copy with leaves in place of some nodes: see `ngdt.pruning.prune_at`."""
+        check_is_fitted(self)
+        self._check_tree_is_trained("prune_at")
+        tree = self.tree_
+        is_leaf = _mask_of(nodes, tree)
+        if not is_leaf.any():
+            return _changed(self, {})
+        means = captions_of(self).node_predictions()
+        # Of branches that no sample reaches, as partial_fit may leave them.
+        means = np.where(np.isnan(means), node_means(
+            tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
+        values = np.log(np.maximum(means, LEAST_PROBABILITY)) if is_classifier(self) else means
+        smaller = collapse_to(tree, is_leaf, values)
+        loss = resolve_loss(self, self._default_loss)
+        if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
+            new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
+            best = _best_values(describe_collapsed(self, smaller), loss, self._targets)
+            smaller = smaller.make_constant(new, best[new])
+        listed = [str(node) for node in np.flatnonzero(is_leaf)]
+        text = f"the nodes {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else (
+            f"node {listed[0]}")
+        return _changed(
+            self, described_in_order(self, smaller), f"It was then pruned at {text}.")
+
+    def _refitted(self, X, y, sample_weight):
+        """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
+        check_is_fitted(self)
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume=True)
+        before = fitted["_targets"].scale_leaf_values(self.tree_, problem.loss)
+        samples = problem.training_samples
+        n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
+        tree, near = before.replace(values=before.values), problem.near
+        if before.slopes is None:
+            tree = near.refit_leaves(tree)
+        else:
+            linear_leaves = clone(_linear_leaves(self, problem)).set_params(
+                clip=before.ranges is not None)
+            linear_leaves.check(problem)
+            tree = linear_leaves.fit_leaves(tree, near)
+        is_empty = n_samples == 0
+        tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
+        result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
+        fitted |= describe(problem, result, fitted)
+        if is_empty.any():
+            fitted |= _kept_descriptions(self, fitted, is_empty)
+        return _changed(
+            self, fitted, f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
+
+
+def described_in_order(estimator, tree):
+    """Fitted attributes as of `describe_collapsed`, with the nearest values that are monotone.
 
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    nodes : array-like of int
-
-    Returns
-    -------
-    ObliqueTreeClassifier or ObliqueTreeRegressor
-    """
-    tree = estimator.tree_
-    is_leaf = _mask_of(nodes, tree)
-    if not is_leaf.any():
-        return _changed(estimator, {})
-    means = captions_of(estimator).node_predictions()
-    # Of branches that no sample reaches, as partial_fit may leave them.
-    means = np.where(np.isnan(means), node_means(
-        tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
-    values = np.log(np.maximum(means, LEAST_PROBABILITY)) if is_classifier(estimator) else means
-    smaller = collapse_to(tree, is_leaf, values)
-    fitted = describe_collapsed(estimator, smaller)
-    loss = resolve_loss(estimator, estimator._default_loss)
-    if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
-        new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
-        best = _best_values(fitted, loss, estimator._targets)
-        smaller = smaller.make_constant(new, best[new])
-        fitted = describe_collapsed(estimator, smaller)
-    ordered = in_order(estimator, smaller, fitted)
-    if ordered is not smaller:
-        fitted = describe_collapsed(estimator, ordered)
-    listed = [str(node) for node in np.flatnonzero(is_leaf)]
-    text = f"the nodes {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else (
-        f"node {listed[0]}")
-    return _changed(estimator, fitted, f"It was then pruned at {text}.")
-
-
-def in_order(estimator, tree, fitted):
-    """The tree with the nearest monotone values, if `monotonic_cst` of an estimator asks for it.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Its `monotonic_cst` may ask for that.
     tree : Tree
         With leaf values in the units of y.
-    fitted : dict
-        As `describe_collapsed` returns it for this tree: what leaves weigh.
 
     Returns
     -------
-    Tree
+    dict
     """
+    fitted = describe_collapsed(estimator, tree)
     if estimator.monotonic_cst is None or tree.slopes is not None:
-        return tree
+        return fitted
     weight = fitted["_sample_summary"].leaf_weights
     if weight is None:
         weight = fitted["_n_node_samples"][tree.n_internal:]
     loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
-    return nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
+    ordered = nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
+    return fitted if ordered is tree else describe_collapsed(estimator, ordered)
 
 
 def _mask_of(nodes, tree):
@@ -108,43 +125,6 @@ def _best_values(fitted, loss, encoder):
     y = encoder.encode(y)
     return encoder.decode(loss.decode(np.hstack([
         loss.fit_leaves(leaf, y[:, [t]], weight[:, t], n_leaves, 1) for t in range(y.shape[1])])))
-
-
-def refitted(estimator, X, y, sample_weight):
-    """An estimator whose leaves are fitted to other samples: `ngdt.pruning.refit_leaves`.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    X, y, sample_weight
-        As for `fit`.
-
-    Returns
-    -------
-    ObliqueTreeClassifier or ObliqueTreeRegressor
-    """
-    problem, fitted = estimator._checked_problem(X, y, sample_weight, resume=True)
-    before = fitted["_targets"].scale_leaf_values(estimator.tree_, problem.loss)
-    samples = problem.training_samples
-    n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
-    tree, near = before.replace(values=before.values), problem.near
-    if before.slopes is None:
-        tree = near.refit_leaves(tree)
-    else:
-        linear_leaves = clone(_linear_leaves(estimator, problem)).set_params(
-            clip=before.ranges is not None)
-        linear_leaves.check(problem)
-        tree = linear_leaves.fit_leaves(tree, near)
-    is_empty = n_samples == 0
-    tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
-    result = TrainingResult(
-        tree, estimator.history_, estimator.baseline_kept_, estimator.candidates_)
-    fitted |= describe(problem, result, fitted)
-    if is_empty.any():
-        fitted |= _kept_descriptions(estimator, fitted, is_empty)
-    return _changed(
-        estimator, fitted,
-        f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
 
 
 def _linear_leaves(estimator, problem):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -32,7 +31,7 @@ from ngdt._estimators.summary import SummarizesForest
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
-from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
+from ngdt._forest.pruned import PrunesForest
 from ngdt._forest.sampling import (
     Sampling,
     drawn_samples,
@@ -57,7 +56,7 @@ _OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueForest(SummarizesForest, TableEstimator):
+class ObliqueForest(SummarizesForest, PrunesForest, TableEstimator):
     """Base class of the forests.
 
     A subclass sets `_tree_class` and implements `_set_out_of_bag`.
@@ -218,20 +217,6 @@ class ObliqueForest(SummarizesForest, TableEstimator):
         return fitted | {
             "estimators_": trees, "_kernel": None,
             "feature_importances_": importances / (importances.sum() or 1.0)}
-
-    def _pruning_input(self, X, y, sample_weight):
-        """The trees, and samples by which to prune them: what `ngdt.pruning.prune_forest` needs."""
-        held_out = held_out_samples(self, X, y, sample_weight)
-        return members(self, held_out), held_out
-
-    def _with_members(self, kept, path):
-        """A forest of some of the trees, which may have been pruned."""
-        pruned = copy(self)
-        pruned.n_estimators = len(kept)
-        pruned._set_trees({}, [
-            smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
-        pruned.pruning_path_ = path
-        return pruned
 
     @abstractmethod
     def _set_out_of_bag(self, y, sample_weight, predictions):

@@ -8,66 +8,56 @@ from sklearn.base import is_classifier
 
 from ngdt._encoding.check_targets import check_targets
 from ngdt._encoding.targets import RegressionTargets
-from ngdt._estimators.description import describe_collapsed
-from ngdt._estimators.edited import in_order
+from ngdt._estimators.edited import described_in_order
 from ngdt._util.validation import check_weight
 from ngdt.losses import SquaredLoss
 from ngdt.pruning._member import HeldOut, Member
 
 
-def held_out_samples(forest, X, y, sample_weight):
-    """Samples and targets for a forest, checked and encoded.
+class PrunesForest:
+    """Mixin of forests: what `ngdt.pruning.prune_forest` needs of them."""
 
-    Parameters
-    ----------
-    forest : ObliqueForest
-    X, y, sample_weight : array-like
+    def _pruning_input(self, X, y, sample_weight):
+        """The trees as members, and samples by which to prune them, checked and encoded."""
+        held_out = self._held_out(X, y, sample_weight)
+        self._check_trees_are_trained("prune_forest")
+        members = []
+        for place, estimator in enumerate(self.estimators_):
+            tree = estimator.tree_
+            averages = estimator._sample_summary.leaf_averages()
+            members.append(Member.of(
+                place, tree, estimator._n_node_samples[tree.n_internal:],
+                softmax(averages, axis=1) if held_out.is_classifier else averages, held_out))
+        return members, held_out
 
-    Returns
-    -------
-    HeldOut
-    """
-    data = forest._samples(X)
-    y = check_targets(forest, y, **forest._check_y_params)
-    if len(y) != data.n_samples:
-        raise ValueError(f"y has {len(y)} samples, but X has {data.n_samples}")
-    weight = check_weight(sample_weight, len(y))
-    if np.count_nonzero(weight) < 2:
-        raise ValueError(
-            "y must have at least two samples of positive weight: each is predicted without it")
-    encoder = forest._targets
-    if is_classifier(forest):
-        y = np.eye(encoder.n_outputs)[encoder.encode(y)]
-        return HeldOut(data, y, weight, np.zeros(y.shape[1]), np.ones(y.shape[1]), True)
-    y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-    if y.shape[1] != encoder.n_outputs:
-        raise ValueError(
-            f"y has {y.shape[1]} targets, but the forest was trained on {encoder.n_outputs}")
-    units = RegressionTargets.fit(y, weight, SquaredLoss())
-    return HeldOut(data, y, weight, units.center, units.scale, False)
+    def _held_out(self, X, y, sample_weight):
+        data = self._samples(X)
+        y = check_targets(self, y, **self._check_y_params)
+        if len(y) != data.n_samples:
+            raise ValueError(f"y has {len(y)} samples, but X has {data.n_samples}")
+        weight = check_weight(sample_weight, len(y))
+        if np.count_nonzero(weight) < 2:
+            raise ValueError(
+                "y must have at least two samples of positive weight: each is predicted without it")
+        encoder = self._targets
+        if is_classifier(self):
+            y = np.eye(encoder.n_outputs)[encoder.encode(y)]
+            return HeldOut(data, y, weight, np.zeros(y.shape[1]), np.ones(y.shape[1]), True)
+        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        if y.shape[1] != encoder.n_outputs:
+            raise ValueError(
+                f"y has {y.shape[1]} targets, but the forest was trained on {encoder.n_outputs}")
+        units = RegressionTargets.fit(y, weight, SquaredLoss())
+        return HeldOut(data, y, weight, units.center, units.scale, False)
 
-
-def members(forest, held_out):
-    """The trees of a forest and their predictions.
-
-    Parameters
-    ----------
-    forest : ObliqueForest
-    held_out : HeldOut
-
-    Returns
-    -------
-    list of Member
-    """
-    found = []
-    forest._check_trees_are_trained("prune_forest")
-    for place, estimator in enumerate(forest.estimators_):
-        tree = estimator.tree_
-        averages = estimator._sample_summary.leaf_averages()
-        found.append(Member.of(
-            place, tree, estimator._n_node_samples[tree.n_internal:],
-            softmax(averages, axis=1) if held_out.is_classifier else averages, held_out))
-    return found
+    def _with_members(self, kept, path):
+        """A forest of some of the trees, which may have been pruned."""
+        pruned = copy(self)
+        pruned.n_estimators = len(kept)
+        pruned._set_trees({}, [
+            smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
+        pruned.pruning_path_ = path
+        return pruned
 
 
 def smaller_estimator(estimator, tree):
@@ -85,8 +75,6 @@ def smaller_estimator(estimator, tree):
     """
     if tree is estimator.tree_:
         return estimator
-    smaller, fitted = copy(estimator), describe_collapsed(estimator, tree)
-    ordered = in_order(estimator, tree, fitted)
-    vars(smaller).update(
-        fitted if ordered is tree else describe_collapsed(estimator, ordered))
+    smaller = copy(estimator)
+    vars(smaller).update(described_in_order(estimator, tree))
     return smaller
