@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -43,13 +43,12 @@ from ngdt._training.size_limits import reached
 from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
-from ngdt.explanation import Explanations
-from ngdt.explanation._tree import explain_tree
+from ngdt.explanation._tree import ExplainsTree
 from ngdt.pruning._sequence import pruning_sequence
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueTree(SummarizesTree, EditsTree, TableEstimator):
+class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
     """Base class of the trees."""
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -250,25 +249,6 @@ class ObliqueTree(SummarizesTree, EditsTree, TableEstimator):
         CSR matrix of bool, shape (n_samples, n_internal)
         """
         return decision_path(*self._route(X, True)[:2])
-
-    def explain(
-        self, X: ArrayLike, feature_names: Sequence[str] | None = None
-    ) -> Explanations:
-        """Explain the prediction for each sample: path, margins, terms, nearest changes.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        feature_names : sequence of str, default=None
-            Names of the columns. None takes ``feature_names_in_``.
-
-        Returns
-        -------
-        tuple of TreeExplanation
-            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
-        """
-        check_is_fitted(self)
-        return explain_tree(self, X, feature_names)
 
     def _trees(self):
         return [self.tree_]

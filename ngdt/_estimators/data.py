@@ -16,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -36,13 +36,14 @@ from ngdt._estimators.validation import Validation
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
-from ngdt.explanation._shapley import shapley_values
+from ngdt.explanation._shapley import HasShapleyValues
 from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves, Optimizer
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseEstimator):
+class TableEstimator(
+        CallbackSupportMixin, ChecksParameters, ShowsSummary, HasShapleyValues, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.
@@ -240,50 +241,6 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         """
         check_is_fitted(self)
         return self._table.transform(self._read(X))
-
-    def shap_values(self, X: ArrayLike, background: ArrayLike) -> np.ndarray:
-        """Exact Shapley values of the columns, for trees that use few of them.
-
-        They are interventional: a column that is left out takes its values from the background. All
-        subsets of the columns that a tree uses are evaluated on all samples of the background. So
-        each tree may use at most 12 columns, and a background of some hundred samples is large.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        background : array-like, data frame or CSR matrix of shape (n_background, n_features)
-            Samples, such as some of those of the training.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features, n_outputs), or (n_samples, n_features)
-            For classification, one for each class. For regression, two-dimensional with a single
-            target. The sum over the features is the prediction (the probabilities, for
-            classification) minus the mean prediction for the background.
-
-        Raises
-        ------
-        ValueError
-            If a tree uses more than 12 columns.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from ngdt import ObliqueTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
-        >>> values = tree.shap_values(X[:2], background=X)
-        >>> values.shape
-        (2, 4, 3)
-        >>> total = values.sum(axis=1) + tree.predict_proba(X).mean(axis=0)
-        >>> bool(abs(total - tree.predict_proba(X[:2])).max() < 1e-12)
-        True
-        """
-        check_is_fitted(self)
-        X, background = (self._table.transform(self._read(each)) for each in (X, background))
-        values = shapley_values(
-            self._trees(), self._table, X, background, is_classifier(self))
-        return values[:, :, 0] if values.shape[2] == 1 and not is_classifier(self) else values
 
     @property
     def encoded_monotonic_cst_(self) -> np.ndarray:

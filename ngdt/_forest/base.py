@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -46,8 +46,7 @@ from ngdt._selection.train import Candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
-from ngdt.explanation import Explanations
-from ngdt.explanation._forest import explain_forest
+from ngdt.explanation._forest import ExplainsForest
 
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
@@ -56,7 +55,7 @@ _OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueForest(SummarizesForest, PrunesForest, TableEstimator):
+class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimator):
     """Base class of the forests.
 
     A subclass sets `_tree_class` and implements `_set_out_of_bag`.
@@ -271,23 +270,6 @@ class ObliqueForest(SummarizesForest, PrunesForest, TableEstimator):
     def _leaves(self, data):
         return np.stack(
             [tree.apply_by_threads(data, self.n_jobs) for tree in self._trees()], axis=1)
-
-    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
-        """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        feature_names : sequence of str, default=None
-            Names of the columns. None takes ``feature_names_in_``.
-
-        Returns
-        -------
-        tuple of ForestExplanation
-            One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
-        """
-        check_is_fitted(self)
-        return explain_forest(self, X, feature_names)
 
     def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
         """Internal nodes on the paths of each sample.

@@ -1,11 +1,14 @@
 """Explanations of the predictions of a forest."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
@@ -176,24 +179,27 @@ class ForestExplanation(Explanation):
             for head, a, b in zip(heads, low, high, strict=True))
 
 
-# Sums over values near the largest number may be infinite, which is what is then shown.
-def explain_forest(forest, X, feature_names=None):
-    """Explain the predictions of a forest.
+class ExplainsForest:
+    """Mixin of forests, which explain their predictions."""
 
-    Parameters
-    ----------
-    forest : ObliqueForestClassifier or ObliqueForestRegressor
-        Fitted.
-    X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
-    feature_names : sequence of str, default=None
-        As for `captions_of`.
+    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
+        """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
 
-    Returns
-    -------
-    Explanations
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _explain_rows(forest, X, feature_names)
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
+
+        Returns
+        -------
+        tuple of ForestExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
+        """
+        check_is_fitted(self)
+        # Sums over values near the largest number may be infinite, which is what is then shown.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _explain_rows(self, X, feature_names)
 
 
 def _explain_rows(forest, X, feature_names):
@@ -211,7 +217,6 @@ def _explain_rows(forest, X, feature_names):
     by_tree = np.stack([
         tree.leaf_predictions(own.copy(), data)
         for tree, own in zip(ensemble.trees, leaves.T, strict=True)], axis=1)
-
     base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
 
     def added(tree, at_nodes, means, leaf, x):

@@ -3,8 +3,11 @@
 from math import factorial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._inspection.importances import used_features
@@ -15,49 +18,69 @@ MAX_COLUMNS = 12
 _BLOCK_VALUES = 2**21
 
 
-def shapley_values(trees, table, X, background, is_classifier):
-    """Interventional Shapley values of the columns for the mean prediction of trees.
+class HasShapleyValues:
+    """Mixin of trees and forests."""
 
-    A column out of a subset takes its values from the background. The value of a subset is the mean
-    prediction over the background for the sample with the other columns replaced.
+    def shap_values(self, X: ArrayLike, background: ArrayLike) -> np.ndarray:
+        """Exact Shapley values of the columns, for trees that use few of them.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-    table : Table
-        The encoding of samples. The features of a column are replaced together.
-    X, background : ndarray or CSR matrix of shape (n, n_features)
-        Encoded samples.
-    is_classifier : bool
-        Whether predictions are probabilities.
+        They are interventional: a column that is left out takes its values from the background. All
+        subsets of the columns that a tree uses are evaluated on all samples of the background. So
+        each tree may use at most 12 columns, and a background of some hundred samples is large.
 
-    Returns
-    -------
-    ndarray of shape (n_samples, n_columns, n_outputs)
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        background : array-like, data frame or CSR matrix of shape (n_background, n_features)
+            Samples, such as some of those of the training.
 
-    Raises
-    ------
-    ValueError
-        If a tree uses too many columns.
-    """
-    column_of = np.array([feature.column for feature in table.features])
-    total = np.zeros((X.shape[0], len(table.names), trees[0].n_outputs))
-    for tree in trees:
-        used = used_features(tree)
-        columns = np.unique(column_of[used])
-        if len(columns) > MAX_COLUMNS:
-            predict = "predict_proba" if is_classifier else "predict"
-            raise ValueError(
-                f"exact Shapley values are known for trees of at most {MAX_COLUMNS} columns, but "
-                f"a tree uses {len(columns)}. Train a sparse tree, such as TAO(C=0.1), or "
-                f"estimate them by shap.Explainer(model.{predict}, background)")
-        if len(columns):
-            small, member = _narrowed(tree, used), columns[:, None] == column_of[used]
-            others = _dense(background, used)
-            for i, x in enumerate(_dense(X, used)):
-                values = _values_of_subsets(small, x, others, member, is_classifier)
-                total[i, columns] += _shapley(values)
-    return total / len(trees)
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features, n_outputs), or (n_samples, n_features)
+            For classification, one for each class. For regression, two-dimensional with a single
+            target. The sum over the features is the prediction (the probabilities, for
+            classification) minus the mean prediction for the background.
+
+        Raises
+        ------
+        ValueError
+            If a tree uses more than 12 columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ngdt import ObliqueTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+        >>> values = tree.shap_values(X[:2], background=X)
+        >>> values.shape
+        (2, 4, 3)
+        >>> total = values.sum(axis=1) + tree.predict_proba(X).mean(axis=0)
+        >>> bool(abs(total - tree.predict_proba(X[:2])).max() < 1e-12)
+        True
+        """
+        check_is_fitted(self)
+        X, background = (self._table.transform(self._read(each)) for each in (X, background))
+        trees, is_proba = self._trees(), is_classifier(self)
+        column_of = np.array([feature.column for feature in self._table.features])
+        values = np.zeros((X.shape[0], len(self._table.names), trees[0].n_outputs))
+        for tree in trees:
+            used = used_features(tree)
+            columns = np.unique(column_of[used])
+            if len(columns) > MAX_COLUMNS:
+                predict = "predict_proba" if is_proba else "predict"
+                raise ValueError(
+                    f"exact Shapley values are known for trees of at most {MAX_COLUMNS} columns, "
+                    f"but a tree uses {len(columns)}. Train a sparse tree, such as TAO(C=0.1), or "
+                    f"estimate them by shap.Explainer(model.{predict}, background)")
+            if len(columns):
+                small, member = _narrowed(tree, used), columns[:, None] == column_of[used]
+                others = _dense(background, used)
+                for i, x in enumerate(_dense(X, used)):
+                    values[i, columns] += _shapley(
+                        _values_of_subsets(small, x, others, member, is_proba))
+        values /= len(trees)
+        return values[:, :, 0] if values.shape[2] == 1 and not is_proba else values
 
 
 def _dense(X, features):
@@ -74,7 +97,7 @@ def _narrowed(tree, used):
                 tree.children_right, **leaves)
 
 
-def _values_of_subsets(tree, x, background, member, is_classifier):
+def _values_of_subsets(tree, x, background, member, is_proba):
     """Mean prediction where the columns of each subset are those of the sample.
 
     Subset s has column k if bit k of s is set. The array is of shape (2**n_columns, n_outputs).
@@ -87,7 +110,7 @@ def _values_of_subsets(tree, x, background, member, is_classifier):
     for begin in range(0, len(is_own), size):
         own = is_own[begin:begin + size, None]
         outputs = tree.predict(np.where(own, x, background).reshape(-1, len(x)))
-        if is_classifier:
+        if is_proba:
             outputs = softmax(outputs, axis=1)
         means.append(outputs.reshape(-1, len(background), tree.n_outputs).mean(axis=1))
     return np.concatenate(means)

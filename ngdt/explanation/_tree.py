@@ -1,9 +1,12 @@
 """Explanations of the predictions of a tree."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
@@ -233,30 +236,33 @@ class TreeExplanation(Explanation):
             reversed(outcomes) if decision.is_right else outcomes, strict=True))
 
 
-def explain_tree(model, X, feature_names=None):
-    """Explain the predictions of the tree of an estimator.
+class ExplainsTree:
+    """Mixin of trees, which explain their predictions."""
 
-    Parameters
-    ----------
-    model : ObliqueTreeClassifier or ObliqueTreeRegressor
-        Fitted.
-    X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
-    feature_names : sequence of str, default=None
-        As for `captions_of`.
+    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
+        """Explain the prediction for each sample: path, margins, terms, nearest changes.
 
-    Returns
-    -------
-    Explanations
-    """
-    # Sums over values near the largest number may be infinite, which is what is then shown.
-    with np.errstate(over="ignore", invalid="ignore"):
-        captions = captions_of(model, feature_names=feature_names)
-        context, (X, rows) = Context([model], captions), encoded_rows(model, X)
-        data = captions.tree.samples_of(X)
-        leaf = captions.tree.apply_samples(data)
-        outputs = captions.tree.leaf_predictions(leaf, data)
-        return Explanations(
-            _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
+
+        Returns
+        -------
+        tuple of TreeExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
+        """
+        check_is_fitted(self)
+        # Sums over values near the largest number may be infinite, which is what is then shown.
+        with np.errstate(over="ignore", invalid="ignore"):
+            captions = captions_of(self, feature_names=feature_names)
+            context, (X, rows) = Context([self], captions), encoded_rows(self, X)
+            data = captions.tree.samples_of(X)
+            leaf = captions.tree.apply_samples(data)
+            outputs = captions.tree.leaf_predictions(leaf, data)
+            return Explanations(_explain(context, X[[i]], row, int(leaf[i]), outputs[i])
+                                for i, row in enumerate(rows))
 
 
 def _explain(context, X, row, leaf, outputs):

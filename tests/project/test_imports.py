@@ -111,7 +111,7 @@ def test_imports_have_no_cycle():
 
 def test_the_parser_sees_python_and_cython_imports():
     graph = import_graph()
-    assert {"_core.tree", "_selection.train", "explanation"} <= graph["_estimators.base"]
+    assert {"_core.tree", "_selection.train", "_training.result"} <= graph["_estimators.base"]
     assert "_core.samples" in graph["_core.flat_tree"]  # a cimport
     assert "_util.validation" in graph["_core.loss"]  # an import in a .pyx
 
