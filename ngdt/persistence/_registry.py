@@ -9,6 +9,7 @@ from functools import cache
 
 from sklearn.base import BaseEstimator
 
+from ngdt._core.loss import Loss
 from ngdt._core.quantiles import LeafQuantiles
 from ngdt._core.scaling import Scaling
 from ngdt._core.tree import Tree
@@ -40,18 +41,9 @@ CLASSES = {each.__name__: each for each in (
     Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles, Scaling,
     CNN)}
 
-# Arguments of compiled classes, which cannot be inspected.
-_ARGUMENTS = {
-    "Tree": ("weights", "thresholds", "children_left", "children_right", "values", "slopes",
-             "ranges"),
-    "LogLoss": ("pseudo_count",),
-    "BoundedLoss": ("q", "pseudo_count"),
-    "SquaredLoss": (),
-    "AbsoluteLoss": (),
-    "QuantileLoss": ("quantile",),
-    "HuberLoss": ("limit",),
-    "PoissonLoss": ("pseudo_count",),
-}
+# Arguments of `Tree`, a compiled class, which cannot be inspected.
+_OF_TREE = (
+    "weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")
 
 # Attributes of estimators that no file holds: callbacks and requests of metadata, of scikit-learn,
 # and what `partial_fit` keeps between two calls, which belongs to one training.
@@ -74,8 +66,9 @@ def argument_names(type_):
     """
     if issubclass(type_, BaseEstimator):
         return tuple(type_._get_param_names())
-    return tuple(field.name for field in fields(type_)) if is_dataclass(type_) else (
-        _ARGUMENTS[type_.__name__])
+    if issubclass(type_, Loss):
+        return type_._parameters
+    return tuple(field.name for field in fields(type_)) if is_dataclass(type_) else _OF_TREE
 
 
 def arguments_of(thing):
