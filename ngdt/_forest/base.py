@@ -221,6 +221,15 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
     def _set_out_of_bag(self, y, sample_weight, predictions):
         """Set the attributes of out-of-bag predictions."""
 
+    def _out_of_bag_score(self, metric, y, predictions, weight):
+        """The score of samples with predictions; a given `oob_score` is the metric, unweighted."""
+        if not len(y):
+            return np.nan
+        if callable(self.oob_score):
+            with error_prefix("oob_score, a function of y_true and y_pred, failed"):
+                return self.oob_score(y, predictions)
+        return metric(y, predictions, sample_weight=weight)
+
     def _samples(self, X):
         """The samples of a table, encoded as the trees read them."""
         check_is_fitted(self)

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import StrOptions
 from ngdt._estimators.classifier import ObliqueTreeClassifier
 from ngdt._estimators.data import ClassifierData
 from ngdt._forest.base import ObliqueForest
-from ngdt._forest.out_of_bag import out_of_bag_score
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -240,5 +239,4 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         self.oob_decision_function_ = predictions
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         y, best = np.asarray(y).ravel()[known], self.classes_[predictions[known].argmax(axis=1)]
-        self.oob_score_ = out_of_bag_score(
-            self.oob_score, accuracy_score, y, best, sample_weight[known])
+        self.oob_score_ = self._out_of_bag_score(accuracy_score, y, best, sample_weight[known])

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 
 # Share of samples without a prediction above which there is a warning. About one sample in a
@@ -60,27 +59,3 @@ def out_of_bag_predictions(problem, sampling, estimators):
             "compared: give it more time")
         warn(f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}")
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
-
-
-def out_of_bag_score(oob_score, metric, y, predictions, weight):
-    """The score of the samples that have an out-of-bag prediction.
-
-    Parameters
-    ----------
-    oob_score : bool or callable
-        A callable replaces the metric, and gets no weights.
-    metric : callable
-    y, predictions, weight : ndarray
-        Of these samples.
-
-    Returns
-    -------
-    object
-        What the metric returns; NaN if there is no sample.
-    """
-    if not len(y):
-        return np.nan
-    if callable(oob_score):
-        with error_prefix("oob_score, a function of y_true and y_pred, failed"):
-            return oob_score(y, predictions)
-    return metric(y, predictions, sample_weight=weight)

@@ -10,7 +10,6 @@ from ngdt._core.scaling import power_of_two
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.regressor import ObliqueTreeRegressor
 from ngdt._forest.base import ObliqueForest
-from ngdt._forest.out_of_bag import out_of_bag_score
 
 # Number of targets that are sorted at a time, about.
 MAX_POOLED = 1_000_000
@@ -248,8 +247,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions
         y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
-        self.oob_score_ = out_of_bag_score(
-            self.oob_score, _r2_score, y, self.oob_prediction_[known], sample_weight[known])
+        self.oob_score_ = self._out_of_bag_score(
+            _r2_score, y, self.oob_prediction_[known], sample_weight[known])
 
 
 def _shift(tree, leaf, data):
