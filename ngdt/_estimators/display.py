@@ -1,7 +1,7 @@
 """Display of a long training: a line a second or a bar, the share done, and the time left."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from ngdt._training.control import SILENT, Activity
@@ -101,10 +101,8 @@ def _display():
     # Without a terminal, there may be None, or an object of fewer methods.
     is_terminal = getattr(sys.stdout, "isatty", None)
     if is_terminal is not None and is_terminal():
-        try:
+        with suppress(ImportError):
             from rich import progress
-        except ImportError:
-            pass
-        else:
+
             return Bar(progress)
     return Lines()
