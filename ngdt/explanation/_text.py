@@ -15,6 +15,7 @@ from ngdt._inspection.rules import (
     one_line,
 )
 from ngdt._util.numbers import (
+    count,
     format_number,
     format_value,
     format_within,
@@ -99,8 +100,7 @@ def change_lines(what, changes, together, n_terms, none):
     """
     shown = [each.text(n_terms) for each in changes[:n_terms]]
     if len(shown) < len(changes):
-        n_more = len(changes) - len(shown)
-        shown.append(f"{n_more} more change{'s' if n_more > 1 else ''} of one column")
+        shown.append(f"{count(len(changes) - len(shown), 'more change')} of one column")
     if together is not None and len(together.values) > 1:
         shown.append(together.text(n_terms))
     if not shown:

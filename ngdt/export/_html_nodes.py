@@ -22,7 +22,7 @@ from ngdt._inspection.rules import (
     terms_of,
     with_targets,
 )
-from ngdt._util.numbers import format_number, place_between
+from ngdt._util.numbers import count, format_number, place_between
 from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
@@ -64,9 +64,9 @@ class NodeHtml:
 
     def cut(self, node):
         """A subtree that is not written."""
-        count = f"{self._n_leaves[node]:.0f} leaves"
-        name = [count, *self._count(node), *self._mean(node)]
-        return "; ".join(name), self._head(f"… {count}", node), self._shares(node)
+        leaves = f"{self._n_leaves[node]:.0f} leaves"
+        name = [leaves, *self._count(node), *self._mean(node)]
+        return "; ".join(name), self._head(f"… {leaves}", node), self._shares(node)
 
     def leaf(self, leaf):
         """A leaf and its prediction."""
@@ -151,8 +151,7 @@ class NodeHtml:
         if counts is None:
             return []
         share = 100 * counts[number] / max(counts[0], 1)
-        word = "sample" if counts[number] == 1 else "samples"
-        return [f"{counts[number]} {word} ({share:.3g} %)"]
+        return [f"{count(counts[number], 'sample')} ({share:.3g} %)"]
 
     def _mean(self, number):
         """The mean prediction as text."""
