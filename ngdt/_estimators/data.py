@@ -49,11 +49,6 @@ class TableEstimator(
     `ClassifierData` and `RegressorData` add what depends on the task.
     """
 
-    # Where notebooks link to.
-    _doc_link_module = "ngdt"
-    _doc_link_template = (
-        "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
-
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}
 

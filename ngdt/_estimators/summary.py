@@ -40,6 +40,11 @@ class ShowsSummary:
     `_repr_html_` and for `_repr_mimebundle_` each by itself.
     """
 
+    # Where the page links to.
+    _doc_link_module = "ngdt"
+    _doc_link_template = (
+        "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
+
     def __repr__(self, N_CHAR_MAX=700):
         text = super().__repr__(N_CHAR_MAX)
         return f"<{text}: {self._outcome()}>" if self.__sklearn_is_fitted__() else text

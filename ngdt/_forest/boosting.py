@@ -95,9 +95,6 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
     (2,)
     """
 
-    _doc_link_module = ObliqueForestRegressor._doc_link_module
-    _doc_link_template = ObliqueForestRegressor._doc_link_template
-
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [ObliqueForestRegressor, None],
         "random_state": ["random_state"],
