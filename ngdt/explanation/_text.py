@@ -28,29 +28,6 @@ CHANGES_UNKNOWN = "changes to another class are not known for linear leaves"
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
 
-def leaf_title(explanation, name, terms):
-    """The title of the weighted sum of a linear leaf, with its total.
-
-    Parameters
-    ----------
-    explanation : TreeExplanation
-    name : str
-        Of the target, or of two classes.
-    terms : WeightedSum
-
-    Returns
-    -------
-    str
-    """
-    of_tree = explanation._context.captions.tree.n_internal
-    kind, total = f"linear {'leaf' if of_tree else 'model'}", _number(terms.total)
-    if explanation._context.classes is not None:
-        return f"{kind}: log-odds of {name}: {total}"
-    value = _number(explanation._outputs[[*explanation.leaf_terms].index(name)])
-    cut = "" if total == value else f", cut to {value}"
-    return f"{kind}{name and ', '}{name}: {total}{cut}"
-
-
 def term_lines(terms, n_terms):
     """The lines of a weighted sum: at the mean, the columns that add most, and the rest.
 
@@ -73,8 +50,11 @@ def term_lines(terms, n_terms):
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
     # What is left by rounding errors of the sum is zero.
     least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
-    numbers = [f"{'-' if number < -least else '+'}"
-               f"{_number(abs(number) if abs(number) >= least else 0.0)}" for number, _ in rows]
+    # With a decimal: what a year of 2019.4 adds up to is not 2020.
+    numbers = [
+        f"{'-' if number < -least else '+'}"
+        f"{format_value(float(abs(number) if abs(number) >= least else 0.0))}"
+        for number, _ in rows]
     width = max(map(len, numbers))
     return [f"    {number:<{width}}  {what}" for number, (_, what) in zip(
         numbers, rows, strict=True)]
@@ -117,11 +97,6 @@ def _value_and_mean(value, mean):
             format_within(mean, whole_digits(mean, DIGITS), most))
 
 
-def _number(value):
-    # With a decimal: what a year of 2019.4 adds up to is not 2020.
-    return format_value(float(value))
-
-
 def answers_of(captions, node):
     """The answers to the rule of a node that lead to its left and to its right child.
 
@@ -138,43 +113,7 @@ def answers_of(captions, node):
     return ("yes", "no") if is_left_first(captions, node) else ("no", "yes")
 
 
-def title_of(explanation, decision):
-    """The rule of a decision with its answer, as short as in a plot of the tree.
-
-    Parameters
-    ----------
-    explanation : TreeExplanation
-    decision : Decision
-
-    Returns
-    -------
-    str
-    """
-    captions, node = explanation._context.captions, decision.node
-    condition, _ = _rule_and_reason(explanation, decision)
-    if is_sum(captions, node):
-        condition = replace(condition, subject="sum")
-    return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}"
-
-
-def lines_of(explanation, decision):
-    """The rule of a decision and, in a second line, the answer and what another one would lead to.
-
-    Parameters
-    ----------
-    explanation : TreeExplanation
-    decision : Decision
-
-    Returns
-    -------
-    list of str
-    """
-    answer = answers_of(explanation._context.captions, decision.node)[decision.is_right]
-    condition, reason = _rule_and_reason(explanation, decision)
-    return [f"if {condition}:", f"    {answer}{reason}; otherwise {decision.otherwise}"]
-
-
-def _rule_and_reason(explanation, decision):
+def rule_and_reason(explanation, decision):
     """The rule as the text of the tree has it, and the reason for the answer."""
     captions, node = explanation._context.captions, decision.node
     condition = first_condition(captions, node, DEFAULT_TERMS)

@@ -1,7 +1,7 @@
 """Explanations of the predictions of a tree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import is_sum, one_line, repeats_root
+from ngdt._util.numbers import format_value
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
@@ -21,10 +22,8 @@ from ngdt.explanation._text import (
     CHANGES_UNKNOWN,
     answers_of,
     change_lines,
-    leaf_title,
-    lines_of,
+    rule_and_reason,
     term_lines,
-    title_of,
 )
 
 
@@ -178,11 +177,13 @@ class TreeExplanation(Explanation):
         counts, number = captions.n_node_samples, captions.tree.n_internal + self.leaf
         lines = [f"{self.prediction}{'' if counts is None else f' [{counts[number]}]'}"]
         for decision in self.path:
-            lines += lines_of(self, decision)
+            condition, reason = rule_and_reason(self, decision)
+            answer = answers_of(captions, decision.node)[decision.is_right]
+            lines += [f"if {condition}:", f"    {answer}{reason}; otherwise {decision.otherwise}"]
             if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
                 lines += term_lines(decision.terms, n_terms)
         for name, terms in self.leaf_terms.items():
-            lines += [leaf_title(self, name, terms), *term_lines(terms, n_terms)]
+            lines += [self._leaf_title(name, terms), *term_lines(terms, n_terms)]
         return lines + self._change_lines(captions.tree, n_terms)
 
     def _change_lines(self, tree, n_terms):
@@ -215,8 +216,26 @@ class TreeExplanation(Explanation):
 
     def titles(self):
         """Titles of the sums: the rules of the path with their answers, list of str."""
-        return [title_of(self, each) for each in self.path] + [
-            leaf_title(self, name, terms) for name, terms in self.leaf_terms.items()]
+        return [self._title(each) for each in self.path] + [
+            self._leaf_title(name, terms) for name, terms in self.leaf_terms.items()]
+
+    def _title(self, decision):
+        """The rule of a decision with its answer, as short as in a plot of the tree."""
+        captions, node = self._context.captions, decision.node
+        condition, _ = rule_and_reason(self, decision)
+        if is_sum(captions, node):
+            condition = replace(condition, subject="sum")
+        return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}"
+
+    def _leaf_title(self, name, terms):
+        """The title of a sum of the linear leaf, of a target or of two classes, with its total."""
+        of_tree = self._context.captions.tree.n_internal
+        kind, total = f"linear {'leaf' if of_tree else 'model'}", format_value(terms.total)
+        if self._context.classes is not None:
+            return f"{kind}: log-odds of {name}: {total}"
+        value = format_value(float(self._outputs[[*self.leaf_terms].index(name)]))
+        cut = "" if total == value else f", cut to {value}"
+        return f"{kind}{name and ', '}{name}: {total}{cut}"
 
     def sides(self):
         """The outcomes of a sum below zero and of one above it, for each of the sums.
