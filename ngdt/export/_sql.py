@@ -8,7 +8,7 @@ from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt.export._encoded_columns import NumberColumn
 from ngdt.export._model import ExportedModel, leaf_values
 from ngdt.export._parts import check_writable, traverse
-from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
+from ngdt.export._sql_terms import condition, in_groups, literal, quoted, weighted_sum
 from ngdt.pruning._equal import merge_same_leaves
 
 # Databases refuse exponentials that are too large or too small for float64.
@@ -211,10 +211,14 @@ class _Writer:
             elif type_ == "leaf":
                 text = leaf(item)
             lines.append("    " * (depth + 1) + text)
-        never_missing = self._never_missing()
-        if never_missing:
-            lines = [
-                f"    CASE WHEN {any_missing(never_missing)} THEN NULL ELSE", *lines, "    END"]
+        # Columns that the tree uses, and that must not have missing values.
+        used = set(used_features(self.tree).tolist())
+        missing = [f"{quoted(column.name)} IS NULL" for column in self.columns
+                   if isinstance(column, NumberColumn) and column.fill is None
+                   and column.feature in used]
+        if missing:
+            lines = [f"    CASE WHEN {in_groups(missing, ' OR '.join)} THEN NULL ELSE", *lines,
+                     "    END"]
         return "\n".join(lines)
 
     def outputs(self):
@@ -233,10 +237,3 @@ class _Writer:
         low, high = map(literal, tree.ranges[leaf, output])
         return (f"CASE WHEN {formula} < {low} THEN {low} WHEN {formula} > {high} THEN {high} "
                 f"ELSE {formula} END")
-
-    def _never_missing(self):
-        """Names of the columns that the tree uses and that must not have missing values."""
-        used = set(used_features(self.tree).tolist())
-        return [column.name for column in self.columns
-                if isinstance(column, NumberColumn) and column.fill is None
-                and column.feature in used]

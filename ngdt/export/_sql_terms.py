@@ -54,21 +54,7 @@ def weighted_sum(columns, weights, constant=None):
     terms += [
         (_number_term if isinstance(column, NumberColumn) else _category_term)(column, weights)
         for column in columns if column.is_used(weights)]
-    return _in_groups(terms, _added)
-
-
-def any_missing(names):
-    """Condition that some of the columns are NULL.
-
-    Parameters
-    ----------
-    names : list of str
-
-    Returns
-    -------
-    str
-    """
-    return _in_groups([f"{quoted(name)} IS NULL" for name in names], " OR ".join)
+    return in_groups(terms, _added)
 
 
 def literal(value):
@@ -111,8 +97,8 @@ def quoted(name):
     return f'"{doubled}"'
 
 
-def _in_groups(terms, join):
-    """Join terms in groups, so that the expression is not deep."""
+def in_groups(terms, join):
+    """Join terms, strings, in groups, so that the expression is not deep."""
     while len(terms) > _MAX_TERMS:
         terms = [f"({join(terms[first:first + _MAX_TERMS])})"
                  for first in range(0, len(terms), _MAX_TERMS)]
