@@ -52,29 +52,14 @@ class PrunesForest:
 
     def _with_members(self, kept, path):
         """A forest of some of the trees, which may have been pruned."""
-        pruned = copy(self)
+        pruned, trees = copy(self), []
         pruned.n_estimators = len(kept)
-        pruned._set_trees({}, [
-            smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
+        for each in kept:
+            estimator = self.estimators_[each.place]
+            if each.tree is not estimator.tree_:
+                fitted, estimator = described_in_order(estimator, each.tree), copy(estimator)
+                vars(estimator).update(fitted)
+            trees.append(estimator)
+        pruned._set_trees({}, trees)
         pruned.pruning_path_ = path
         return pruned
-
-
-def smaller_estimator(estimator, tree):
-    """The estimator of a tree, some nodes of which were turned into leaves.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    tree : Tree
-
-    Returns
-    -------
-    ObliqueTreeClassifier or ObliqueTreeRegressor
-        The estimator itself, if the tree is its own.
-    """
-    if tree is estimator.tree_:
-        return estimator
-    smaller = copy(estimator)
-    vars(smaller).update(described_in_order(estimator, tree))
-    return smaller

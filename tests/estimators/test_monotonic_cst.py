@@ -22,7 +22,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     tao_path,
 )
-from ngdt._forest.pruned import smaller_estimator
+from ngdt._estimators.edited import described_in_order
 from ngdt.inference import is_monotone
 from ngdt.initializers import InfoGain, RandomOblique
 from ngdt.optimizers import TAO, LinearLeaves
@@ -262,7 +262,7 @@ def test_edited_trees_stay_monotone(seed, loss):
         random_state=seed).fit(X, y, random.choice([1.0, 2.0], 80))
     nodes = np.flatnonzero(random.random(model.tree_.n_internal) < 0.4)
     is_leaf = np.isin(np.arange(model.tree_.n_internal), nodes)
-    of_forest = smaller_estimator(model, collapse(model.tree_, is_leaf))
-    for edited in (prune_at(model, nodes), of_forest,
-                   refit_leaves(model, X[:30], random.permutation(y)[:30])):
-        assert is_monotone(edited.tree_, [1, 1, 0]) == (True, None)
+    of_forest = described_in_order(model, collapse(model.tree_, is_leaf))["tree_"]
+    refitted = refit_leaves(model, X[:30], random.permutation(y)[:30])
+    for edited in (prune_at(model, nodes).tree_, of_forest, refitted.tree_):
+        assert is_monotone(edited, [1, 1, 0]) == (True, None)
