@@ -96,7 +96,7 @@ class SummarizesTree:
             `candidates_` or `baseline_kept_` tell.
         """
         check_is_fitted(self)
-        tree, text = self.tree_, headline(self)
+        tree, text = self.tree_, self._headline()
         n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
         if self.kind_ == ScoreBands.noun:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
@@ -109,6 +109,22 @@ class SummarizesTree:
         elif self.baseline_kept_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
+
+    def _headline(self):
+        """The kind of the tree and its size."""
+        tree, kind = self.tree_, self.kind_
+        if not tree.n_internal:
+            return kind
+        return f"{kind}: {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.max_depth}"
+
+    def _is_strongly_shrunk(self):
+        """Return whether some leaf has lost much of what sets it apart from the node above."""
+        tree, strength = self.tree_, _chosen(self).get("shrinkage")
+        if not strength or not tree.n_internal or hasattr(self, "_edits") or (
+                self._sample_summary.tree is not tree):
+            return False
+        n_above = self.n_node_samples[parents(tree)[tree.n_internal:]].min()
+        return bool(n_above / (n_above + strength) < _MOST_KEPT)
 
     def _surprises(self):
         """Texts of warnings: another tree than was asked for, or one with a single label."""
@@ -223,42 +239,6 @@ def _candidates(estimator):
 def _chosen(estimator):
     """Row of the candidate that won by default; an empty one if there was no competition."""
     return next((row for row in _candidates(estimator) if row.get("chosen")), {})
-
-
-def headline(estimator):
-    """The kind of a tree and its size.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-
-    Returns
-    -------
-    str
-    """
-    tree, kind = estimator.tree_, estimator.kind_
-    if not tree.n_internal:
-        return kind
-    return f"{kind}: {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.max_depth}"
-
-
-def is_strongly_shrunk(estimator):
-    """Return whether some leaf has lost much of what sets it apart from the node above.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-
-    Returns
-    -------
-    bool
-    """
-    tree, strength = estimator.tree_, _chosen(estimator).get("shrinkage")
-    if not strength or not tree.n_internal or hasattr(estimator, "_edits") or (
-            estimator._sample_summary.tree is not tree):
-        return False
-    n_above = estimator.n_node_samples[parents(tree)[tree.n_internal:]].min()
-    return bool(n_above / (n_above + strength) < _MOST_KEPT)
 
 
 def _one_label(estimator):

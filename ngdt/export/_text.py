@@ -1,7 +1,6 @@
 """Trees as nested conditions."""
 
 from ngdt._estimators.base import ObliqueTree
-from ngdt._estimators.summary import headline, is_strongly_shrunk
 from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
@@ -119,8 +118,8 @@ def export_text(
         model, feature_names=feature_names, class_names=class_names, X=X)
     n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
     estimator = unwrap(model)[1]
-    lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []
-    if lines and is_strongly_shrunk(estimator):
+    lines = [f"# {estimator._headline()}"] if isinstance(estimator, ObliqueTree) else []
+    if lines and estimator._is_strongly_shrunk():
         lines.append("# probabilities are shrunk towards those of the nodes above")
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
