@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._forest.sampling import Sampling
+from ngdt.dask._training import advance, shuffled
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,14 @@ class Draw:
         weight = self.weight(block.problem.sample_weight, block.number)
         return replace(block, problem=block.problem.replace(sample_weight=weight))
 
-    def training_block(self, block):
-        """Block with the sample weights and the features of the tree."""
+    def advance(self, rounds, block, state, schedule, seed):
+        """Take the steps of a schedule on all samples that the tree draws from a block.
+
+        The seed, a sequence of int, is that of their order. Returns the `RoundState` after them.
+        """
         drawn, features = self.of(block), self.features
-        if features is None:
-            return drawn
-        X = drawn.problem.X[:, features]
-        return replace(drawn, problem=drawn.problem.replace(
-            X=X if sparse.issparse(X) else np.ascontiguousarray(X)))
+        if features is not None:
+            X = drawn.problem.X[:, features]
+            drawn = replace(drawn, problem=drawn.problem.replace(
+                X=X if sparse.issparse(X) else np.ascontiguousarray(X)))
+        return advance(rounds, drawn, shuffled(drawn, seed), state, schedule, 0, schedule.n_steps)

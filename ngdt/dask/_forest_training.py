@@ -10,7 +10,7 @@ from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import Rounds, RoundState
 from ngdt.dask._draw import Draw
-from ngdt.dask._training import ROUNDS, advance, shuffled
+from ngdt.dask._training import ROUNDS
 
 
 @dataclass
@@ -32,26 +32,6 @@ class TreeTraining:
     rounds: Rounds
     state: RoundState
     history: dict = field(default_factory=dict)
-
-
-def advance_alone(rounds, draw, block, state, schedule, seed):
-    """Let a tree take steps on all samples that it draws from a block.
-
-    Parameters
-    ----------
-    rounds : Rounds
-    draw : Draw
-    block : Block
-    state : RoundState
-    schedule : Schedule
-    seed : sequence of int
-
-    Returns
-    -------
-    RoundState
-    """
-    drawn = draw.training_block(block)
-    return advance(rounds, drawn, shuffled(drawn, seed), state, schedule, 0, schedule.n_steps)
 
 
 class ForestTraining:
@@ -126,8 +106,8 @@ class ForestTraining:
                 schedule = self._schedule(training.rounds, n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
                 number += schedule.n_steps
-                state = delayed(advance_alone, pure=False)(
-                    rounds, draw, held[i], state, delayed(schedule, traverse=False, pure=False),
+                state = delayed(Draw.advance, pure=False)(
+                    draw, rounds, held[i], state, delayed(schedule, traverse=False, pure=False),
                     seed)
             states.append(state)
         for training, state in zip(self.trainings, dask.compute(*states), strict=True):
