@@ -98,8 +98,18 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     # Softmax comes after the mean of logits, or in the leaves if probabilities are averaged.
     softmax = code.SOFTMAX * (is_classifier and not exported.averages_probabilities)
     probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
+    products, product = _products(data)
     return "".join([
         filled(code.HEAD), declarations, data.labels(exported.classes) if is_classifier else "",
-        filled(code.DOT), data.text(), filled(code.ROUTE),
+        filled(*products), data.text(), filled(code.DOT, product=filled(product)),
+        filled(code.ROUTE),
         filled(probabilities, code.TREE, linear=filled(linear)), sample.definitions(),
         filled(code.CLASSIFIER if is_classifier else code.REGRESSOR, softmax=filled(softmax))])
+
+
+def _products(data):
+    """Templates of the products of rows and samples that a model needs, and of their call."""
+    calls = {(True, False): code.PRODUCT_OF_DENSE, (True, True): code.PRODUCT_OF_EITHER}
+    return (
+        [code.ROWS, code.DENSE * data.has_dense, code.SPARSE * data.has_sparse],
+        calls.get((data.has_dense, data.has_sparse), code.PRODUCT_OF_SPARSE))

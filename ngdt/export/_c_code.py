@@ -53,8 +53,7 @@ REGRESSOR_PROTOTYPES = """
 void ${name}_predict(const $sample, ${name}_real *out);
 """
 
-# gcc vectorises 16 statements, one for each feature, at -O2, but a loop at -O3 only.
-DOT = """
+ROWS = """
 /* Weights of a split, or slopes of a leaf. Where first_column is -1, those of all features. */
 struct ${name}_row {
     int n, first, first_column;
@@ -68,7 +67,10 @@ static ${name}_real ${name}_total(const ${name}_real *sum, ${name}_real rest)
         four[i] = (sum[i] + sum[i + 8]) + (sum[i + 4] + sum[i + 12]);
     return ((four[0] + four[2]) + (four[1] + four[3])) + rest;
 }
+"""
 
+# gcc vectorises 16 statements, one for each feature, at -O2, but a loop at -O3 only.
+DENSE = """
 static ${name}_real ${name}_dense(const ${name}_real *w, const ${name}_real *x)
 {
     ${name}_real sum[16] = {0}, rest = 0;
@@ -83,7 +85,9 @@ static ${name}_real ${name}_dense(const ${name}_real *w, const ${name}_real *x)
         rest += x[j] * w[j];
     return ${name}_total(sum, rest);
 }
+"""
 
+SPARSE = """
 static ${name}_real ${name}_sparse(
     const ${name}_real *w, const int *column, int n, const ${name}_real *x)
 {
@@ -101,16 +105,29 @@ static ${name}_real ${name}_sparse(
 }
 """
 
-ROUTE = """
+# Compilers warn of a call that no row needs: in it, they see arrays end too early.
+DOT = """
 static ${name}_real ${name}_dot(int row, const ${name}_real *x)
 {
     const struct ${name}_row r = ${name}_rows[row];
     const ${name}_real *w = ${name}_weights + r.first;
+$product}
+"""
+
+PRODUCT_OF_DENSE = """\
+    return ${name}_dense(w, x);
+"""
+
+PRODUCT_OF_SPARSE = """\
+    return ${name}_sparse(w, ${name}_columns + r.first_column, r.n, x);
+"""
+
+PRODUCT_OF_EITHER = """\
     if (r.first_column < 0)
         return ${name}_dense(w, x);
-    return ${name}_sparse(w, ${name}_columns + r.first_column, r.n, x);
-}
+""" + PRODUCT_OF_SPARSE
 
+ROUTE = """
 /* The leaf that x reaches; -1 where a score is NaN. */
 static int ${name}_leaf(const ${name}_real *x, int node)
 {

@@ -23,11 +23,20 @@ class CData:
     name : str
         Prefix of the names.
     dtype : {"double", "float"}
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_nodes,)
+    has_dense, has_sparse : bool
+        Whether there are rows of the weights of all features, and of those that are not zero.
+    has_slopes : bool
+        Whether there are linear leaves.
     """
 
     def __init__(self, model, name, dtype):
         self._name, self._dtype = name, dtype
         self._weights, self._columns, self._rows = [], [], []
+        self.has_dense = self.has_sparse = False
         self._children, self._roots, self._values, self._slopes, self._ranges = [], [], [], [], []
         self.thresholds = np.concatenate([tree.thresholds for tree in model.trees])
         first_node = first_leaf = 0
@@ -37,6 +46,8 @@ class CData:
         for tree in model.trees:
             self._add_leaves(tree, model.averages_probabilities)
         self.has_slopes = len(self._rows) > len(self.thresholds)
+        # A tree without rows has the code for sparse ones, which is shorter.
+        self.has_sparse |= not self.has_dense
 
     def _add_nodes(self, tree, first_node, first_leaf):
         children = np.stack([tree.children_left, tree.children_right], axis=1)
@@ -51,6 +62,8 @@ class CData:
         is_sparse = len(columns) <= SPARSE_SHARE * len(weights)
         if is_sparse:
             weights = weights[columns]
+        self.has_dense |= not is_sparse
+        self.has_sparse |= is_sparse
         first_column = len(self._columns) if is_sparse else -1
         self._rows.append(_braces((len(weights), len(self._weights), first_column)))
         self._weights += self._numbers(weights)
@@ -80,7 +93,8 @@ class CData:
         """
         real, width = f"{self._name}_real", f"[{self._name}_n_outputs]"
         arrays = [
-            (real, "weights", "", self._weights), ("int", "columns", "", self._columns),
+            (real, "weights", "", self._weights),
+            *[("int", "columns", "", self._columns)] * self.has_sparse,
             (f"struct {self._name}_row", "rows", "", self._rows),
             (real, "thresholds", "", self._numbers(self.thresholds)),
             ("int", "children", "[2]", self._children),

@@ -70,26 +70,8 @@ static iris_real iris_dense(const iris_real *w, const iris_real *x)
     return iris_total(sum, rest);
 }
 
-static iris_real iris_sparse(
-    const iris_real *w, const int *column, int n, const iris_real *x)
-{
-    iris_real sum[16] = {0}, rest = 0;
-    int j = 0;
-    if (n == 1)
-        return x[column[0]] * w[0];
-    for (; j < n && column[j] < iris_n_features / 16 * 16; j++)
-        sum[column[j] % 16] += x[column[j]] * w[j];
-    for (; j < n && column[j] < iris_n_features / 4 * 4; j++)
-        sum[column[j] % 4] += x[column[j]] * w[j];
-    for (; j < n; j++)
-        rest += x[column[j]] * w[j];
-    return iris_total(sum, rest);
-}
-
 static const iris_real iris_weights[] = {
     0.0, 0.0, 1.0, 0.0};
-static const int iris_columns[] = {
-    0};
 static const struct iris_row iris_rows[] = {
     {4, 0, -1}};
 static const iris_real iris_thresholds[] = {
@@ -105,9 +87,7 @@ static iris_real iris_dot(int row, const iris_real *x)
 {
     const struct iris_row r = iris_rows[row];
     const iris_real *w = iris_weights + r.first;
-    if (r.first_column < 0)
-        return iris_dense(w, x);
-    return iris_sparse(w, iris_columns + r.first_column, r.n, x);
+    return iris_dense(w, x);
 }
 
 /* The leaf that x reaches; -1 where a score is NaN. */

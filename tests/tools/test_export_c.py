@@ -117,6 +117,14 @@ def test_sums_run_in_the_same_order(folder):
         assert_same_bits(compiled.values(i, X, 8), tree.predict(X))
 
 
+@pytest.mark.parametrize("is_dense", [[0, 0], [1, 1], [0, 1]], ids=["sparse", "dense", "both"])
+def test_an_optimising_compiler_warns_of_nothing(folder, is_dense):
+    rows = np.where(np.array(is_dense)[:, None], np.arange(20) + 1.0, np.eye(20)[:2])
+    tree = Tree(rows, [0.5, 1.0], [1, ~0], [~1, ~2], [[0.0], [1.0], [2.0]])
+    compiled, X = Compiled([tree], folder, level="-O2"), np.eye(20)
+    assert_same_bits(compiled.values(0, X, 1), tree.predict(X))
+
+
 def fitted(kind, X, y, **parameters):
     return kind(optimizer=None, random_state=0, **parameters).fit(X, y)
 
