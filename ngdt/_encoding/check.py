@@ -200,7 +200,8 @@ class _Spelled(NamedTuple):
     """Numbers or dates that the values of a column of text spell."""
 
     what: str
-    advice: str
+    advice: str     # how to convert them
+    groups: str     # what they may be instead
     example: str
     other: str | None   # an example of other texts, if there are some
 
@@ -212,7 +213,7 @@ def _warn_of_spelled_values(columns, categorical, categories):
     """
     found, same_advice = {}, defaultdict(list)
     for j, values in zip(categorical, categories, strict=True):
-        spelled = _spelled_by(values) if columns.is_text(j) else None
+        spelled = spelled_by(values) if columns.is_text(j) else None
         if spelled is not None:
             found[int(j)] = spelled
             same_advice[spelled.what, spelled.advice].append(int(j))
@@ -221,22 +222,33 @@ def _warn_of_spelled_values(columns, categorical, categories):
     return tuple(sorted(found))
 
 
-def _spelled_by(values):
-    """Numbers or dates that most texts among the values spell, or None."""
+def spelled_by(values):
+    """Numbers or dates that most texts among the values spell.
+
+    Parameters
+    ----------
+    values : sequence
+
+    Returns
+    -------
+    _Spelled or None
+        None if they spell neither.
+    """
     present = [value for value in values if not is_missing(value)]
-    for what, spells, advice in _SPELLED:
+    for what, spells, advice, groups in _SPELLED:
         spelled = {value for value in {*present} if spells(value)}
         others = [value for value in present if value not in spelled]
         few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
         if spelled and len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present):
             example = next(value for value in present if value in spelled)
-            return _Spelled(what, advice(spelled), example, others[0] if others else None)
+            return _Spelled(
+                what, advice(spelled), groups, example, others[0] if others else None)
     return None
 
 
 def _of_spelled_values(names, some):
     """Warning of columns to which the same advice applies."""
-    what, advice, example, _ = some[0]
+    what, advice, groups, example, _ = some[0]
     more = len(names) - _MAX_NAMES
     shown = ", ".join(map(repr, names[:_MAX_NAMES])) + (f" and {more} more" if more > 0 else "")
     is_one = len(names) == 1
@@ -247,7 +259,7 @@ def _of_spelled_values(names, some):
                if others else "")
     return (
         f"X: {column} text, but {their} values spell {what}, such as {example!r}, and each is a "
-        f"category. Convert {convert} to numbers, {advice}, by "
+        f"category. Convert {convert} to numbers, {advice}; if they are {groups}, by "
         f"X.astype({{{names[0]!r}: 'category'{'' if is_one else ', ...'}}}){coerced}")
 
 
@@ -264,12 +276,10 @@ def _spells_number(text):
 def _advice_for_numbers(texts):
     """Advice on how texts become numbers."""
     if any(re.search(r"\d,(\d\d?|\d{4,})\D*$", text) for text in texts):
-        how = "by decimal=',' of pandas.read_csv"
-    elif any(_SIGNS.search(text) or "," in text for text in texts):
-        how = "as pandas.to_numeric does without signs of currencies, thousands and per cent"
-    else:
-        how = "as pandas.to_numeric does"
-    return f"{how}; if they are codes"
+        return "by decimal=',' of pandas.read_csv"
+    if any(_SIGNS.search(text) or "," in text for text in texts):
+        return "as pandas.to_numeric does without signs of currencies, thousands and per cent"
+    return "as pandas.to_numeric does"
 
 
 def _spells_date(text):
@@ -280,11 +290,11 @@ def _spells_date(text):
 
 def _advice_for_dates(texts):
     """Advice on how texts become dates, and these numbers."""
-    return "such as the days since a date, after pandas.to_datetime; if they are names of groups"
+    return "such as the days since a date, after pandas.to_datetime"
 
 
-_SPELLED = [("numbers", _spells_number, _advice_for_numbers),
-            ("dates", _spells_date, _advice_for_dates)]
+_SPELLED = [("numbers", _spells_number, _advice_for_numbers, "codes"),
+            ("dates", _spells_date, _advice_for_dates, "names of groups")]
 
 
 @contextmanager

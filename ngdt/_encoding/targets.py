@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import fences, winsorized
+from ngdt._encoding.check import spelled_by
 from ngdt._encoding.check_targets import as_labels
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import (
@@ -24,8 +25,8 @@ ROUNDING = 1e-13
 # Largest target in units of the standard deviation, which fits the float32 of soft training, and
 # most that all samples may weigh, times the largest square: sums of losses do not overflow then.
 _LARGEST, _MOST_SQUARES = 1e36, 1e307
-# Number of labels from which floats are probably amounts.
-_MANY_FLOATS = 50
+# Number of labels from which floats, and texts that spell numbers, are probably amounts.
+_MANY_AMOUNTS = 50
 # How much more a class of all samples weighs than one of none, with balanced weights.
 _TIE_BREAK = 1e-10
 
@@ -88,16 +89,15 @@ class ClassTargets:
         Warns
         -----
         UserWarning
-            If the labels of y are floats, and so many that they are probably amounts.
+            If the labels of y are floats, or texts that spell numbers, and so many that they are
+            probably amounts.
         """
         check_classification_targets(y)
         if classes is not None:
             return cls(classes)
         classes = np.unique(y)
-        if classes.dtype.kind == "f" and len(classes) > _MANY_FLOATS:
-            warn(
-                f"y holds {len(classes)} different numbers as floats, and each is a class. For "
-                "amounts, use a regressor; for codes, y.astype(int)")
+        if len(classes) > _MANY_AMOUNTS:
+            _warn_of_amounts(classes)
         return cls(classes)
 
     def encode(self, y):
@@ -339,6 +339,21 @@ class RegressionTargets:
             for _ in range(power):
                 decrease = np.divide(decrease, largest)
             return self.n_outputs * decrease / relative
+
+
+def _warn_of_amounts(classes):
+    """Warn of many labels that are floats, or texts that spell numbers. Digits alone are codes."""
+    if classes.dtype.kind == "f":
+        warn(
+            f"y holds {len(classes)} different numbers as floats, and each is a class. For "
+            "amounts, use a regressor; for codes, y.astype(int)")
+    elif classes.dtype.kind in "OU" and not all(str(label).isdigit() for label in classes):
+        spelled = spelled_by(classes.tolist())
+        if spelled is not None and spelled.what == "numbers":
+            warn(
+                f"y holds {len(classes)} different texts that spell numbers, such as "
+                f"{spelled.example!r}, and each is a class. For amounts, convert them to numbers, "
+                f"{spelled.advice}, and use a regressor")
 
 
 def _check_not_negative(y, sample_weight, loss):

@@ -289,3 +289,15 @@ def test_many_labels_that_are_floats_are_warned_of():
         tree.fit(y[:, None], y)
     for labels in (y.astype(int), y // 2):
         tree.fit(y[:, None], labels)
+
+
+def test_many_labels_that_spell_amounts_are_warned_of():
+    """Without signs, texts may be codes."""
+    y = np.repeat(np.arange(60), 3)
+    tree, X = ObliqueTreeClassifier(optimizer=None, max_depth=1), y[:, None]
+    amounts, codes, few = ([each.format(k) for k in group] for each, group in (
+        ("{:d},500", y), ("{:d}", y), ("{:d},500", y // 2)))
+    with pytest.warns(UserWarning, match="60 different texts.*'0,500'.*of currencies.*a regressor"):
+        tree.fit(X, amounts)
+    for labels in (codes, few):
+        tree.fit(X, labels)
