@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import OC1, RandomOblique, SoftGreedy
 from ngdt.optimizers import SGD, TAO, Annealed, EndToEnd
 
@@ -32,6 +32,15 @@ def test_constant_columns_change_nothing(params):
     np.testing.assert_allclose(other.weights[:, :4], tree.weights, rtol=1e-5)
     assert not other.weights[:, 4:].any()
     np.testing.assert_array_equal(other.apply(WITH_CONSTANTS), tree.apply(X))
+
+
+def test_model_trees_of_numbers_do_not_count_slopes_of_constants():
+    random = np.random.default_rng(0)
+    x = random.uniform(-1, 1, (200, 2))
+    y = np.abs(x[:, 0]) + random.normal(scale=0.45, size=200)
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, max_leaf_nodes=2)
+    with_constants = np.column_stack((x, np.full((len(x), 25), 7.0)))
+    assert tree.fit(x, y).get_n_leaves() == tree.fit(with_constants, y).get_n_leaves() == 2
 
 
 def test_a_table_of_constants_is_drawn_for():

@@ -187,7 +187,7 @@ class _Grown:
         # The features on the paths are known after the tree has been grown from all of them.
         by_path = isinstance(params.features, str) and params.features == "path"
         linear = LinearLeaves(features="auto" if by_path else params.features)
-        self.data = ScaledSamples(problem, linear.used_features(None, problem))
+        self.data = ScaledSamples(problem, _varying(linear.used_features(None, problem), problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples
@@ -274,6 +274,15 @@ class _Grown:
         tree = with_models(
             small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
         return tighten(tree, self.problem)
+
+
+def _varying(features, problem):
+    """Those of some features that are not constant, or all of them if none is.
+
+    Growth counts slopes: with those of constants, a split would have to save more.
+    """
+    varying = np.intersect1d(features, problem.varying)
+    return varying if len(varying) else features
 
 
 def _growths(problem, params):
