@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.samples import Samples
@@ -272,12 +273,13 @@ def nearest_on_axes(trees, meets, unit, x, features, limits, is_whole=None):
     scores = [tree.scores(x[None])[0] for tree in trees]
     errors = [rounding_errors(tree.dense_weights(slice(None)), np.abs(x) + unit,
                               np.abs(tree.thresholds)) for tree in trees]
+    by_feature = [sparse.csc_array(tree.weights) for tree in trees]
     low, high = (np.broadcast_to(end, x.shape) for end in limits)
     low, high, found = np.minimum(low, x), np.maximum(high, x), {}
     for feature in features.tolist():
         values = np.unique(np.concatenate([x[[feature]], *(
-            _boundaries(tree, feature, score, error, x[feature])
-            for tree, score, error in zip(trees, scores, errors, strict=True))]))
+            _boundaries(weights, feature, score, error, x[feature])
+            for weights, score, error in zip(by_feature, scores, errors, strict=True))]))
         if is_whole is not None and is_whole[feature]:
             values = whole_values(values, x[feature])
         values = values[(low[feature] <= values) & (values <= high[feature])]
@@ -293,13 +295,16 @@ def nearest_on_axes(trees, meets, unit, x, features, limits, is_whole=None):
     return found
 
 
-def _boundaries(tree, feature, scores, errors, value):
-    """Values of a feature at the boundaries of a tree, and on both sides of them."""
-    column = tree.weights[:, [feature]]
-    weights = (column.toarray() if tree.is_sparse else column)[:, 0]
-    used = weights != 0
+def _boundaries(weights, feature, scores, errors, value):
+    """Values of a feature at the boundaries of a tree, and on both sides of them.
+
+    `weights` is a CSC matrix, of which a column is found at once.
+    """
+    nonzeros = slice(*weights.indptr[feature:feature + 2])
+    nodes, own = weights.indices[nonzeros], weights.data[nonzeros]
+    nodes, own = nodes[own != 0], own[own != 0]
     # Of a value near the largest number, some are infinite or NaN, and lie in no limits.
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = -scores[used] / weights[used]
-        away = errors[used] / np.abs(weights[used])
+        steps = -scores[nodes] / own
+        away = errors[nodes] / np.abs(own)
         return np.concatenate([value + steps + margin * away for margin in _MARGINS])
