@@ -85,7 +85,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if is_auto(self.init) and is_auto(self.max_depth) and is_soft(optimizers):
             run.result = default_tree(problem, **competing, optimizers=optimizers)
             return
-        init = resolve_init(self, optimizers, run.fitted.get("classes_"))
+        init = resolve_init(self, optimizers, run.fitted)
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
@@ -113,8 +113,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         resume = hasattr(self, "tree_")
         problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
         optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"], problem))
-        init = self.tree_ if resume else resolve_init(
-            self, optimizers, run.fitted.get("classes_"))
+        init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
         if isinstance(init, Tree):
             warn_of_slopes(self, init, optimizers)
             init = self._scaled(init, problem, run)

@@ -23,6 +23,8 @@ _INIT = ("an Initializer, a Tree, a fitted estimator of this package, a fitted s
          "decision tree", ["auto", *INITIALIZERS])
 _OPTIMIZER = "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None]
 _ITEM = "an Optimizer", list(OPTIMIZERS)
+# Number of names that a message lists.
+_MAX_NAMES = 5
 # Names of losses in other packages.
 _OTHER_NAMES = {
     "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "l2": "squared",
@@ -119,15 +121,15 @@ def _resolve_constant(estimator, given):
     return [optimizer, Regrow(min_samples_leaf=5), ShrinkLeaves()]
 
 
-def resolve_init(estimator, optimizers, classes):
+def resolve_init(estimator, optimizers, fitted):
     """The initializer, or the initial tree, of the optimizers.
 
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
     optimizers : list of Optimizer
-    classes : ndarray or None
-        Classes in y, for a classifier.
+    fitted : dict
+        The fitted attributes that depend on X and y only.
 
     Returns
     -------
@@ -142,7 +144,8 @@ def resolve_init(estimator, optimizers, classes):
         check_is_fitted(init, msg=(
             "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
             "the fitted state of the estimators in it: pass the Tree instead.)"))
-        _check_same_task(estimator, init, classes)
+        _check_same_task(estimator, init, fitted.get("classes_"))
+        _check_same_features(estimator, init, fitted["_table"])
         init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
     return init if isinstance(init, Tree) else (
         _named("init", init, INITIALIZERS, Initializer, *_INIT))
@@ -187,6 +190,45 @@ def _check_same_task(estimator, fitted, classes):
     if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
         raise ValueError(
             f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+
+
+def _check_same_features(estimator, init, table):
+    """Refuse a fitted tree whose features stand for others than those of the table.
+
+    An array has no names to compare, and neither has a tree of scikit-learn of a table with text.
+    """
+    of_init = getattr(init, "_table", None)
+    is_comparable = of_init is not None or len(table.features) == len(table.names)
+    if is_comparable and hasattr(init, "feature_names_in_") and (
+            hasattr(estimator, "feature_names_in_")):
+        lacking, more = _differences(init.feature_names_in_, table.names)
+        if lacking or more:
+            raise ValueError(
+                f"init was fitted to other columns than X has: {_both(lacking, more)}")
+        if [*init.feature_names_in_] != [*table.names]:
+            raise ValueError(
+                "init was fitted to the columns of X in another order: pass "
+                "X[init.feature_names_in_]")
+    if of_init is None or of_init.names != table.names:
+        return
+    lacking, more = _differences(of_init.feature_names, table.feature_names)
+    if lacking or more:
+        raise ValueError(
+            "init was fitted to a table whose categories or gaps make other features than those of "
+            f"X: {_both(lacking, more)}. Pass init.encode(X), which has the features of init")
+
+
+def _differences(before, now):
+    """Names that are no more, and names that are new."""
+    return [name for name in before if name not in {*now}], [
+        name for name in now if name not in {*before}]
+
+
+def _both(lacking, more):
+    """Text of names that are no more, and of those that are new."""
+    return ", ".join(
+        f"{what} {names[:_MAX_NAMES]}{' and others' * (len(names) > _MAX_NAMES)}"
+        for what, names in (("X lacks", lacking), ("init lacks", more)) if names)
 
 
 def check_has_optimizer(estimator):

@@ -179,7 +179,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
     def _given(self, problem, sampling, optimizers, fitted):
         """The candidate for all trees that the parameters say."""
-        init = resolve_init(self, optimizers, fitted.get("classes_"))
+        init = resolve_init(self, optimizers, fitted)
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)

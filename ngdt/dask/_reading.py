@@ -127,7 +127,7 @@ class Reading:
 
     def initial(self, optimizers):
         """The initializer, or the initial tree."""
-        init = resolve_init(self.estimator, optimizers, self.fitted.get("classes_"))
+        init = resolve_init(self.estimator, optimizers, self.fitted)
         if not isinstance(init, Tree):
             init.check(self.problem)
             return init

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chi2_contingency
 from sklearn.base import clone, is_classifier
+from sklearn.tree import DecisionTreeClassifier
 
 from helpers import in_nightly
 from ngdt import (
@@ -567,3 +568,31 @@ def test_decimals_are_numbers():
         found = clone(tree).set_params(categorical_features=[1]).fit(table, y)
         assert found.tree_ == expected.tree_
         assert (found.predict(table) == expected.predict(plain)).all()
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueForestClassifier])
+def test_an_init_of_other_columns_or_categories_is_refused(estimator):
+    """Its features would stand for others, though they are as many."""
+    X = pd.DataFrame({"age": np.arange(40.0), "size": np.ones(40), "city": [*"abcd"] * 10})
+    y = X["city"] == "a"
+    init = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    model = estimator(init=init, optimizer=None)
+    others = X.assign(city=[*"bcde"] * 10)
+    for rows, message in [
+            (others, r"X lacks \['city = a'\], init lacks \['city = e'\]. Pass init.encode"),
+            (X[["city", "size", "age"]], r"in another order: pass X\[init.feature_names_in_\]"),
+            (X.rename(columns={"age": "years"}), r"X lacks \['age'\], init lacks \['years'\]"),
+            (X.drop(columns="age"), r"X lacks \['age'\]$")]:
+        with pytest.raises(ValueError, match=f"^init was fitted to .*{message}"):
+            model.fit(rows, y)
+    assert model.fit(X, y).score(X, y) == 1.0
+    with pytest.warns(UserWarning, match="values that did not occur in training: .*'e'"):
+        encoded = init.encode(others)
+    assert model.fit(encoded, y).n_features_in_ == len(init.encoded_feature_names_)
+
+
+def test_an_init_of_scikit_learn_has_the_order_of_its_columns():
+    X = pd.DataFrame({"age": np.arange(40.0), "size": np.ones(40)})
+    init = DecisionTreeClassifier().fit(X, X["age"] > 20)
+    with pytest.raises(ValueError, match="init was fitted to the columns of X in another order"):
+        ObliqueTreeClassifier(init=init, optimizer=None).fit(X[["size", "age"]], X["age"] > 20)
