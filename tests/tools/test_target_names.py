@@ -116,5 +116,5 @@ def test_partitions_of_frames_name_targets():
     dask = pytest.importorskip("dask.dataframe")
     from ngdt.dask import ObliqueTreeRegressor as DaskTree
     collections = [dask.from_pandas(each, npartitions=2) for each in (X, Y)]
-    model = DaskTree(max_depth=1, random_state=0, optimizer="tao").fit(*collections)
+    model = DaskTree(max_depth=1, random_state=0, optimizer="ssgd").fit(*collections)
     assert "rent = " in export_text(model.in_memory())
