@@ -51,6 +51,26 @@ def names_of_targets(y):
     return names if len(names) > 1 and all(isinstance(name, str) for name in names) else ()
 
 
+def check_names_of_targets(encoder, y):
+    """Refuse several targets that are not those of training, or not in their order.
+
+    Parameters
+    ----------
+    encoder : RegressionTargets
+    y : array-like
+        As it is given. Only a data frame has names.
+
+    Raises
+    ------
+    ValueError
+        If the names are known, and others.
+    """
+    names = names_of_targets(y)
+    if names:
+        with error_prefix("y"):
+            encoder.named(names)
+
+
 def check_targets(estimator, y, **check_params):
     """Check y as scikit-learn does, with advice for missing values and dates.
 

@@ -4,7 +4,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import check_quantiles
@@ -15,7 +15,7 @@ from ngdt._estimators.resolve import check_batches, check_has_optimizer
 from ngdt._estimators.run import running
 
 
-class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
+class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     """Regression tree with oblique splits and constant or linear leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more

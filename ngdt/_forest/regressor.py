@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ngdt._core.quantiles import LeafQuantiles, check_quantiles
@@ -15,7 +14,7 @@ from ngdt._forest.base import ObliqueForest
 MAX_POOLED = 1_000_000
 
 
-class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
+class ObliqueForestRegressor(RegressorData, ObliqueForest):
     """Forest of oblique regression trees, each trained as a whole.
 
     Each tree is trained by itself, and if wanted on samples and features of its own, by any

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import check_quantiles
+from ngdt._encoding.check_targets import check_names_of_targets
 
 
 class DaskEstimator:
@@ -68,6 +69,8 @@ class DaskEstimator:
         with warnings.catch_warnings():     # for predictions are arrays, also of a data frame
             warnings.filterwarnings("ignore", "Computing mixed collections", UserWarning)
             predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
+        if not is_classifier(self):
+            check_names_of_targets(self._targets, y)
         metric = accuracy_score if is_classifier(self) else r2_score
         return metric(y, predicted, sample_weight=sample_weight)
 

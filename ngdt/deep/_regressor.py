@@ -1,12 +1,10 @@
 """Regression trees whose splits are networks."""
 
-from sklearn.base import RegressorMixin
-
 from ngdt._estimators.data import RegressorData
 from ngdt.deep._base import DeepTree
 
 
-class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):
+class DeepTreeRegressor(RegressorData, DeepTree):
     """Regression tree whose splits are networks.
 
     As :class:`DeepTreeClassifier`. In training, a leaf is a normal distribution, with one variance

@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
 from ngdt._core.tree import Tree
+from ngdt._encoding.check_targets import check_names_of_targets
 from ngdt._encoding.targets import ClassTargets
 from ngdt._inspection.captions import leaves_and_samples, tree_of
 from ngdt._inspection.pipelines import unwrap
@@ -75,6 +76,8 @@ def held_out_leaves(model, held_out):
             predicted = tree.leaf_predictions(leaf, tree.samples_of(X)).argmax(axis=1)
             values, interval = ClassTargets(classes).encode(y) == predicted, _share_right
         else:
+            if hasattr(inner, "_targets"):
+                check_names_of_targets(inner._targets, held_out[1])
             values, interval = y.astype(np.float64).reshape(len(leaf), -1), _quantiles
             if values.shape[1] != tree.n_outputs:
                 raise ValueError(

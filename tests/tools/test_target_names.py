@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ngdt
-from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor
+from ngdt import ObliqueBoostingRegressor, ObliqueForestRegressor, ObliqueTreeRegressor
 from ngdt.export import (
     export_frame,
     export_graphviz,
@@ -110,6 +110,17 @@ def test_targets_in_another_order_are_refused(constant):
             call()
     with pytest.raises(ValueError, match="y_val: the columns must be"):
         ObliqueTreeRegressor().fit(X, Y, X_val=X, y_val=swapped)
+    with pytest.raises(ValueError, match="held_out: y: the columns must be"):
+        export_rules(constant, held_out=(X, swapped))
+
+
+@pytest.mark.parametrize("model", [
+    tree(), ObliqueForestRegressor(2, optimizer=None, random_state=0),
+    ObliqueBoostingRegressor(ObliqueForestRegressor(8, optimizer=None, random_state=0))])
+def test_scores_are_of_targets_in_the_same_order(model):
+    assert 0 < model.fit(X, Y).score(X, Y) == model.score(X, Y.to_numpy())
+    with pytest.raises(ValueError, match=r"^y: the columns must be \['price', 'rent'\]"):
+        model.score(X, Y[["rent", "price"]])
 
 
 def test_partitions_of_frames_name_targets():
@@ -118,3 +129,5 @@ def test_partitions_of_frames_name_targets():
     collections = [dask.from_pandas(each, npartitions=2) for each in (X, Y)]
     model = DaskTree(max_depth=1, random_state=0, optimizer="ssgd").fit(*collections)
     assert "rent = " in export_text(model.in_memory())
+    with pytest.raises(ValueError, match=r"^y: the columns must be \['price', 'rent'\]"):
+        model.score(collections[0], collections[1][["rent", "price"]])
