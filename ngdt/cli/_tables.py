@@ -297,7 +297,8 @@ def _csv(file, *, text, separator, decimal, **_):
             warnings.simplefilter(more_fields, pandas.errors.ParserWarning)
             return pandas.read_csv(
                 file if content is None else io.StringIO(content), sep=separator or ",",
-                decimal=decimal, dtype=dtype, **options)
+                # Else, each part of a large file sets the types of its own values.
+                decimal=decimal, dtype=dtype, low_memory=False, **options)
 
     try:
         _check_header(read_csv(

@@ -554,6 +554,20 @@ def test_a_folder_is_no_table(mistake, folder):
     assert "mean 'folder.csv'" not in line
 
 
+def test_a_column_of_a_large_file_has_one_type(run, folder):
+    """The first text of the column comes late, after a part that pandas would read by itself."""
+    n = 1100
+    table = pd.DataFrame(np.zeros((n, 1024), dtype=int)).add_prefix("x")
+    table.insert(0, "zip", ["10115", "20095"] * (n // 2 - 1) + ["20095", "W1"])
+    table["y"] = (table["zip"] == "10115").astype(int)
+    table.to_csv(folder / "large.csv", index=False)
+    with warnings.catch_warnings():     # of text that spells numbers
+        warnings.filterwarnings("ignore", "X: column 'zip' is text")
+        run("fit", "large.csv", "-t", "y", "-o", "large.ngdt", "--set", "optimizer=None",
+            "max_depth=1")
+    assert 'zip is "10115"' in run("show", "large.ngdt").out
+
+
 def test_rows_that_end_with_a_separator(run, folder, monkeypatch):
     random = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f}" for a, b in random.normal(size=(60, 2))]
