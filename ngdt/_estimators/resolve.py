@@ -293,11 +293,21 @@ def _named(parameter, value, registry, base, types, known):
         if value not in registry:
             raise ValueError(
                 f"{parameter}={value!r} is unknown; known are {known}."
-                f"{did_you_mean(value, registry)}")
+                f"{_of_other_kind(value) or did_you_mean(value, registry)}")
         return registry[value]()
     if not isinstance(value, base):
         is_class = isinstance(value, type) and issubclass(value, base)
-        hint = f": pass an object, {value.__name__}()" if is_class else ""
+        hint = f": pass an object, {value.__name__}()" if is_class else _of_other_kind(value, ".")
         raise TypeError(
             f"{parameter} must be {types} or one of {known}, got {value!r}{hint}")
     return value
+
+
+def _of_other_kind(value, end=""):
+    """Hint that a value belongs to the other of two parameters; empty if it belongs to none."""
+    for name, noun, registry, base, more in (
+            ("init", "an initializer", INITIALIZERS, Initializer, ", optimizer=None"),
+            ("optimizer", "an optimizer", OPTIMIZERS, Optimizer, "")):
+        if isinstance(value, base) or (isinstance(value, str) and value in registry):
+            return f"{end} It is {noun}: pass {name}={value!r}{more}"
+    return ""

@@ -200,6 +200,17 @@ def test_unknown_names_list_the_known_ones(iris):
         assert str(caught.value) == f"{parameter}='nonsense' is unknown; known are {known}."
 
 
+@pytest.mark.parametrize(("given", "instead"), [
+    ({"optimizer": "pruned"}, "an initializer: pass init='pruned', optimizer=None"),
+    ({"optimizer": InfoGain()}, r"an initializer: pass init=InfoGain\(\), optimizer=None"),
+    ({"optimizer": ["tao", "pruned"]}, "an initializer: pass init='pruned', optimizer=None"),
+    ({"init": "tao"}, "an optimizer: pass optimizer='tao'"),
+    ({"init": SSGD()}, r"an optimizer: pass optimizer=SSGD\(\)")])
+def test_initializers_and_optimizers_are_told_apart(iris, given, instead):
+    with pytest.raises((TypeError, ValueError), match=rf"\. It is {instead}$"):
+        ObliqueTreeClassifier(**given).fit(*iris)
+
+
 @pytest.mark.parametrize("item", ["auto", "nonsense", None])
 def test_items_of_a_list_are_optimizers(iris, item):
     with pytest.raises((TypeError, ValueError), match=r"optimizer\[1\]") as caught:
