@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,6 +164,10 @@ def _validated(estimator, X, **params):
 
 def _check_form(X):
     """Refuse masked arrays, and objects without rows and columns, before they are read."""
+    if isinstance(X, (str, PathLike)):
+        raise TypeError(
+            f"X: expected the samples, got {str(X)!r}. Read a file first, such as by "
+            "pandas.read_csv")
     if hasattr(X, "__next__"):
         raise TypeError(
             f"X is a {type(X).__name__}, which gives its rows one by one: pass a list, list(X)")

@@ -4,6 +4,7 @@ import inspect
 import pickle
 import re
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -208,6 +209,15 @@ def test_what_is_no_table(estimator, given, message):
     if hasattr(given, "__len__"):
         with pytest.raises(ValueError, match=message):
             fitted.predict(given)
+
+
+@ALL
+@pytest.mark.parametrize("path", ["data.csv", Path("data.csv")])
+def test_a_path_is_no_table(estimator, path):
+    fitted = estimator(optimizer=None).fit(X, Y)
+    for call in (fitted.predict, fitted.explain, lambda given: fitted.fit(given, Y)):
+        with pytest.raises(TypeError, match=r"^X: expected .*'data.csv'.* by pandas.read_csv$"):
+            call(path)
 
 
 @pytest.mark.parametrize("write", [
