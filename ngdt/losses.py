@@ -47,4 +47,6 @@ def get_loss(loss: str | Loss) -> Loss:
         if name in LOSSES:
             return LOSSES[name]()
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
-    raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
+    is_class = isinstance(loss, type) and issubclass(loss, Loss)
+    hint = f": pass an object, {loss.__name__}()" if is_class else ""
+    raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}{hint}")

@@ -190,6 +190,8 @@ def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):
         ObliqueTreeClassifier(optimizer=SSGD).fit(*iris)
     with pytest.raises(TypeError, match=r"pass an object, InfoGain\(\)"):
         ObliqueTreeClassifier(init=InfoGain).fit(*iris)
+    with pytest.raises(TypeError, match=r"loss must be .*: pass an object, LogLoss\(\)$"):
+        ObliqueTreeClassifier(loss=LogLoss).fit(*iris)
 
 
 def test_unknown_names_list_the_known_ones(iris):
