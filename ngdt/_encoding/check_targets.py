@@ -93,10 +93,10 @@ def check_targets(estimator, y, **check_params):
     _refuse_no_array(y)
     refuse_mask("y", y, "leave those samples out")
     has_gap, has_times = _gaps_and_times(y)
+    advice = ("leave those samples out, or give them a "
+              f"{'label' if is_classifier(estimator) else 'number'}")
     if has_gap:
-        raise ValueError(
-            "y contains missing values: leave those samples out, or give them a "
-            f"{'label' if is_classifier(estimator) else 'number'}")
+        raise ValueError(f"y contains missing values: {advice}")
     if has_times and is_numeric:
         raise TypeError(
             f"y holds dates or times, but {name} predicts numbers: convert it to numbers, such as "
@@ -114,6 +114,8 @@ def check_targets(estimator, y, **check_params):
     except OverflowError as error:
         raise ValueError(f"y {TOO_LARGE}") from error
     except ValueError as error:
+        if re.search("contains (NaN|infinity)", str(error)):
+            raise ValueError(f"{str(error).rstrip('.')}: {advice}") from error
         if "could not convert string" not in str(error):
             raise
         text = re.sub(r"^np\.\w+_\((.*)\)$", r"\1", str(error).partition(": ")[2])

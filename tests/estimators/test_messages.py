@@ -185,6 +185,14 @@ def test_targets_without_an_order(estimator, y):
 
 
 @ALL
+@pytest.mark.parametrize(("gap", "name"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+def test_targets_that_are_no_numbers(estimator, gap, name):
+    y = np.append(Y[:-1], gap)
+    with pytest.raises(ValueError, match=f"y contains {name}.*: leave those samples out, or give"):
+        estimator(optimizer=None).fit(X, y)
+
+
+@ALL
 def test_targets_that_are_no_list(estimator):
     with pytest.raises(ValueError, match=r"^y: expected .* got 'price'.* table\['price'\]$"):
         estimator(optimizer=None).fit(X, "price")
