@@ -118,7 +118,15 @@ class Tree(FlatTree):
         -------
         Tree
             Takes the same decisions. scikit-learn rounds samples to float32 first; thresholds are
-            kept as they are.
+            kept as they are. The sides of missing values are not kept: as an initial tree, it takes
+            the mean for a missing number.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is no decision tree of scikit-learn.
+        ValueError
+            If it has several class outputs, or a split that asks whether a number is missing.
 
         Examples
         --------
@@ -594,6 +602,10 @@ def _arrays_of_sklearn(estimator):
     # scikit-learn numbers nodes depth first, parents first: counting keeps that order.
     ids = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)
     internal = np.flatnonzero(~is_leaf)
+    if not np.isfinite(source.threshold[internal]).all():
+        raise ValueError(
+            "estimator has a split that asks whether a number is missing, which a Tree cannot: fit "
+            "it without NaN, such as to X.fillna(X.mean())")
     weights = np.zeros((len(internal), source.n_features))
     weights[np.arange(len(internal)), source.feature[internal]] = 1.0
     return (

@@ -426,6 +426,9 @@ def test_from_sklearn_refuses():
         Tree.from_sklearn(DecisionTreeClassifier())
     with pytest.raises(ValueError, match="estimator"):
         Tree.from_sklearn(DecisionTreeClassifier().fit(X, np.c_[y, y]))
+    gaps = np.where(y < 1, np.nan, 1.0)[:, None]
+    with pytest.raises(ValueError, match=r"whether a number is missing.*fit it without NaN"):
+        Tree.from_sklearn(DecisionTreeClassifier(max_depth=1).fit(gaps, y))
 
 
 # --- what is refused ----------------------------------------------------------------------------
