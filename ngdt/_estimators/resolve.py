@@ -45,7 +45,8 @@ def resolve_loss(estimator, default):
     if loss.is_classifier != is_classifier(estimator):
         task = "classification" if loss.is_classifier else "regression"
         raise ValueError(
-            f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}")
+            f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}: "
+            f"use a {'classifier' if loss.is_classifier else 'regressor'}")
     return loss
 
 

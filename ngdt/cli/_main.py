@@ -16,9 +16,11 @@ from ngdt.cli._options import ESTIMATORS
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
     "compare": _compare, "demo": _demo}
-# How a program makes codes categories, and reads decimal commas, as warnings of `fit` say.
+# What programs do, as errors and warnings of `fit` say, and the options that do it here.
 _TYPE_OF_CODES = re.compile(r"X\.astype\(\{(.*?): 'category'(?:,( \.\.\.))?\}\)")
-_DECIMAL_COMMAS = "decimal=',' of pandas.read_csv"
+_OPTIONS = {
+    "decimal=',' of pandas.read_csv": "--decimal ','", "use a regressor": "give --task regression",
+    "use a classifier": "give --task classification"}
 # What reading, training and writing raise for input that does not suit them.
 _MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
@@ -129,7 +131,10 @@ def main(argv=None):
 def _one_line(error):
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+    line = " ".join(str(error).split())
+    for advice, option in _OPTIONS.items():
+        line = line.replace(advice, option)
+    return line
 
 
 class _WarningPrinter:
@@ -140,7 +145,6 @@ class _WarningPrinter:
 
     def show(self, message, *_, **__):
         line = _TYPE_OF_CODES.sub(r"--categorical \1\2", f"ngdt: warning: {_one_line(message)}")
-        line = line.replace(_DECIMAL_COMMAS, "--decimal ','")
         if line not in self._printed:
             self._printed.add(line)
             print(line, file=sys.stderr)

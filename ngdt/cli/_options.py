@@ -122,7 +122,9 @@ def task_of(y, given=None):
                 f"--task classification needs a single target; there are {values.shape[1]}")
         return "regression"
     if given == "regression" and values.dtype.kind not in "iufb":
-        raise Mistake("--task regression needs a target of numbers; the target is text")
+        text = next((value for value in values.tolist() if not _is_number(value)), values[0])
+        raise Mistake(
+            f"--task regression needs a target of numbers; the target is text, such as {text!r}")
     if given is not None:
         return given
     if values.dtype.kind not in "iuf":
@@ -130,6 +132,14 @@ def task_of(y, given=None):
     distinct = np.unique(values)
     few = len(distinct) <= MAX_CLASSES and not np.mod(distinct, 1).any()
     return "classification" if few else "regression"
+
+
+def _is_number(value):
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def labels(y, task):
