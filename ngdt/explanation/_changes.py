@@ -84,13 +84,15 @@ class Change:
 
 
 def _written(value, other=None):
-    """A value, written otherwise than another text."""
+    """A value, a number with so many digits that these tell how far another text is."""
     if value is None:
         return "missing"
     if not isinstance(value, float):
         return category_text(value)
-    text = format_value(value)
-    return format_within(value, DIGITS, abs(value - float(other)) / 4) if text == other else text
+    if other is None:
+        return format_value(value)
+    return format_within(
+        value, whole_digits(value, decimals=1), abs(value - float(other)) / 4 or np.inf)
 
 
 class Columns:

@@ -134,7 +134,8 @@ def _limit_and_number(explanation, decision, condition):
     """The rule on a number, and the number.
 
     Where this lies between the limit that the text has and the threshold, the rule has another
-    limit: all numbers on the side of the sample go its way.
+    limit: all numbers on the side of the sample go its way. The digits of the number tell how far
+    it is from the limit.
     """
     context, row = explanation._context, explanation._row
     tree = context.captions.tree
@@ -158,7 +159,9 @@ def _limit_and_number(explanation, decision, condition):
         exact_limit = threshold / weight
         limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
         condition = replace(condition, limit=limit)
+    most = abs(value - float(limit)) / 4 or np.inf
     written = format_number(shortest(
-        value, whole_digits(value, decimals=1), lambda number: is_beside(number, float(limit))))
+        value, whole_digits(value, decimals=1),
+        lambda number: is_beside(number, float(limit)) and abs(number - value) <= most))
     return condition, f"{name} is missing and counts as {written}" if is_gap else (
         f"{name} = {written}{_far(decision)}")

@@ -256,6 +256,16 @@ def test_values_near_the_mean_are_told_from_it():
     assert "lat 52.499997 to 52.5 (" in explanation
 
 
+def test_values_near_a_limit_are_told_from_it():
+    lat = 52.5 + np.arange(-150, 150) / 1234567
+    frame = pd.DataFrame({"lat": lat})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, lat > 52.50003)
+    for row, written in ((0, "52.4999"), (299, "52.5001")):
+        explanation = str(tree.explain(frame[row:row + 1])[0])
+        assert re.findall(r"lat = (\S+) |lat (\S+) to", explanation) == [
+            (written, ""), ("", written)]
+
+
 def test_a_change_is_never_from_a_number_to_itself():
     frame = pd.DataFrame({"size": 0.5 + 1e-9 * np.arange(10)})
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(10) > 4)
