@@ -159,7 +159,7 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
     if digits is None and summary is None and not hidden:
         return _exact(value, features, slopes, limits)
     digits = digits or DEFAULT_DIGITS
-    tolerance = _tolerance(captions, output, digits)
+    tolerance = tolerance_of(captions, output, digits)
     shown = features[:n_terms]
     centers = [_center(captions, leaf, feature) for feature in shown]
     # Where the constant holds: at the written centers, and at the means of hidden features.
@@ -192,8 +192,20 @@ def _near(value, digits, tolerance):
     return shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance)
 
 
-def _tolerance(captions, output, digits):
-    """Half a unit in a digit of the range of all predictions; infinite if all are the same."""
+def tolerance_of(captions, output, digits=DEFAULT_DIGITS):
+    """By how much a prediction may be rounded, so that predictions that differ look different.
+
+    Parameters
+    ----------
+    captions : Captions
+    output : int
+    digits : int, default=3
+
+    Returns
+    -------
+    float
+        Half a unit in this digit of the range of all predictions; infinite if all are the same.
+    """
     if captions.summary is None or captions.tree.slopes is None:
         values = captions.tree.values[:, output]
         with np.errstate(over="ignore"):

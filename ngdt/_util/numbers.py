@@ -1,7 +1,7 @@
 """Decimal numbers for text and plots: as few digits as serve their end."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from math import isfinite
+from math import inf, isfinite
 
 # As many significant digits tell any two float64 apart.
 _MAX_DIGITS = 17
@@ -127,15 +127,22 @@ def whole_digits(value, digits=3, decimals=0):
     return max(digits, whole + decimals)
 
 
-def format_value(value):
+def format_value(value, most=inf):
     """Write a value of a sample, for readers who look for it in their table.
+
+    It has more digits where rounding would change it by more than `most`.
 
     Examples
     --------
     >>> [format_value(value) for value in (2019.0, 97114.26, 0.123456)]
     ['2019', '97114.3', '0.123']
+    >>> format_value(1013.25012, 0.001)
+    '1013.25'
     """
-    return format_number(value, whole_digits(value, decimals=1))
+    digits = whole_digits(value, decimals=1)
+    text = format_number(value, digits)
+    is_near = not isfinite(value) or abs(float(text) - value) <= most
+    return text if is_near else format_within(value, digits, most)
 
 
 def format_within(number, digits, most):

@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
+from ngdt._inspection.leaf_formulas import tolerance_of
 from ngdt._inspection.rules import factor, one_line, with_targets
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
@@ -36,11 +37,14 @@ class Prediction(NamedTuple):
         Probability of the class; None for regression.
     target_names : list of str, or None
         Names of several targets; None if they are not known.
+    roundings : tuple of float
+        By how much each number may be rounded in text; empty if that is not known.
     """
 
     value: Any
     probability: float | None = None
     target_names: list | None = None
+    roundings: tuple = ()
 
     @property
     def label(self):
@@ -50,7 +54,8 @@ class Prediction(NamedTuple):
     def __str__(self):
         if self.probability is not None:
             return f"{self.label} ({format_number(self.probability, DIGITS)})"
-        texts = map(format_value, np.ravel(self.value).tolist())
+        numbers = np.ravel(self.value).tolist()
+        texts = map(format_value, numbers, self.roundings or [np.inf] * len(numbers))
         return ", ".join(with_targets(self.target_names, texts))
 
 
@@ -104,6 +109,12 @@ class Context:
         return [factor(self.captions, j) for j in range(len(self.features))]
 
     @cached_property
+    def roundings(self):
+        """By how much each prediction may be rounded in text, tuple of float; empty for classes."""
+        return () if self.classes is not None else tuple(
+            tolerance_of(self.captions, output) for output in range(self._trees[0].n_outputs))
+
+    @cached_property
     def is_binary(self):
         """The features with two values in the training samples, and bools that varied."""
         # No numbers between two limits vary more than those that are all at the limits. Products of
@@ -133,8 +144,9 @@ class Context:
         Prediction
         """
         if self.classes is None:
-            return Prediction(float(outputs[0]) if len(outputs) == 1 else outputs,
-                              target_names=self.captions.target_names)
+            return Prediction(
+                float(outputs[0]) if len(outputs) == 1 else outputs,
+                target_names=self.captions.target_names, roundings=self.roundings)
         best = outputs.argmax()
         proba = outputs if is_proba else softmax(outputs)
         # As Python's own type, which prints without numpy's name.

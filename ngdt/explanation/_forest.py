@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -155,8 +156,8 @@ class ForestExplanation(Explanation):
 
     def titles(self):
         """Titles of the sums, list of str."""
-        return [f"{name}: {format_value(terms.total)}"
-                for name, terms in self.sums().items()]
+        return [f"{name}: {format_value(terms.total, most)}" for (name, terms), most in zip(
+            self.sums().items(), self._context.roundings or repeat(np.inf), strict=False)]
 
     def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]
@@ -176,8 +177,8 @@ class ForestExplanation(Explanation):
         names = self._context.captions.target_names
         heads = [f"{one_line(name)}: " for name in names] if names else [""] * len(low)
         return ", ".join(
-            f"{head}trees from {format_value(float(a))} to {format_value(float(b))}"
-            for head, a, b in zip(heads, low, high, strict=True))
+            f"{head}trees from {format_value(float(a), most)} to {format_value(float(b), most)}"
+            for head, a, b, most in zip(heads, low, high, self._context.roundings, strict=True))
 
 
 class ExplainsForest:

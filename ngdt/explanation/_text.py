@@ -50,10 +50,12 @@ def term_lines(terms, n_terms):
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
     # What is left by rounding errors of the sum is zero.
     least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
+    # A sum of large and small numbers has the decimals of the small ones.
+    most = 0.05 * max((abs(number) for number, _ in rows[1:]), default=0.0) or np.inf
     # With a decimal: what a year of 2019.4 adds up to is not 2020.
     numbers = [
         f"{'-' if number < -least else '+'}"
-        f"{format_value(float(abs(number) if abs(number) >= least else 0.0))}"
+        f"{format_value(float(abs(number)), most) if abs(number) >= least else 0}"
         for number, _ in rows]
     width = max(map(len, numbers))
     return [f"    {number:<{width}}  {what}" for number, (_, what) in zip(

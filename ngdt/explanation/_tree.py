@@ -230,10 +230,12 @@ class TreeExplanation(Explanation):
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""
         of_tree = self._context.captions.tree.n_internal
-        kind, total = f"linear {'leaf' if of_tree else 'model'}", format_value(terms.total)
+        kind = f"linear {'leaf' if of_tree else 'model'}"
         if self._context.classes is not None:
-            return f"{kind}: log-odds of {name}: {total}"
-        value = format_value(float(self._outputs[[*self.leaf_terms].index(name)]))
+            return f"{kind}: log-odds of {name}: {format_value(terms.total)}"
+        output = [*self.leaf_terms].index(name)
+        total, value = (format_value(float(each), self._context.roundings[output])
+                        for each in (terms.total, self._outputs[output]))
         cut = "" if total == value else f", cut to {value}"
         return f"{kind}{name and ', '}{name}: {total}{cut}"
 

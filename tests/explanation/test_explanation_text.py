@@ -266,6 +266,22 @@ def test_values_near_a_limit_are_told_from_it():
             (written, ""), ("", written)]
 
 
+@pytest.mark.parametrize("model", [
+    ObliqueTreeRegressor(1, init="info_gain", optimizer=None),
+    ObliqueTreeRegressor(1, leaf="linear", optimizer="tao", validation_fraction=None),
+    ObliqueForestRegressor(2, init="info_gain", optimizer=None, max_depth=1, random_state=0)])
+def test_predictions_that_differ_little_look_different(model):
+    x = np.linspace(-1, 1, 100)[:, None]
+    y = 1013.25 + 0.001 * (x[:, 0] > 0)
+    low, high = model.fit(x, y).explain(x[[0, -1]])
+    assert str(low.prediction).startswith("1013.25")
+    for explanation in (low, high):
+        value = float(str(explanation.prediction))
+        assert abs(value - explanation.prediction.value) < 1e-6
+        parts = re.findall(r"^    ([+-]\S+)  .*mean", str(explanation), flags=re.MULTILINE)
+        assert not parts or abs(sum(map(float, parts)) - value) < 2e-4
+
+
 def test_a_change_is_never_from_a_number_to_itself():
     frame = pd.DataFrame({"size": 0.5 + 1e-9 * np.arange(10)})
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(10) > 4)
