@@ -6,6 +6,7 @@ to half a unit in the last of the digits that are asked for.
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import isfinite
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ngdt._inspection.rules import (
     round_weights,
     terms_of,
 )
-from ngdt._util.numbers import exact, format_number, shortest
+from ngdt._util.numbers import exact, format_number, format_within, shortest
 
 # Farthest that a feature is written from its mean in the leaf, in standard deviations.
 _CENTER_TOLERANCE = 0.25
@@ -190,6 +191,27 @@ def _exact(value, features, slopes, limits):
 
 def _near(value, digits, tolerance):
     return shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance)
+
+
+def mean_texts(captions, prediction, digits=None):
+    """The mean prediction of a node as text, with the digits of the leaves.
+
+    Parameters
+    ----------
+    captions : Captions
+    prediction : ndarray of shape (n_outputs,)
+        Numbers.
+    digits : int or None, default=None
+        As for `formula_of`; None stands for 3.
+
+    Returns
+    -------
+    list of str
+    """
+    digits = digits or DEFAULT_DIGITS
+    return [format_within(value, digits, tolerance_of(captions, output, digits))
+            if isfinite(value) else format_number(value)
+            for output, value in enumerate(prediction.tolist())]
 
 
 def tolerance_of(captions, output, digits=DEFAULT_DIGITS):

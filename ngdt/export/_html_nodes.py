@@ -11,6 +11,7 @@ from ngdt._inspection.leaf_formulas import (
     has_log_odds,
     is_linear_model,
     log_odds_of,
+    mean_texts,
 )
 from ngdt._inspection.rules import (
     factor,
@@ -159,7 +160,7 @@ class NodeHtml:
         if np.isnan(prediction).any():
             return []
         if self._captions.class_names is None:
-            values = (format_number(float(value), self._digits or 3) for value in prediction)
+            values = mean_texts(self._captions, prediction, self._digits)
             return [f"mean {', '.join(with_targets(self._captions.target_names, values))}"]
         best = prediction.argmax()
         return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ngdt._core.structure import has_slopes
 from ngdt._inspection.importances import effects
-from ngdt._inspection.leaf_formulas import formula_of
+from ngdt._inspection.leaf_formulas import formula_of, mean_texts
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     DEFAULT_TERMS,
@@ -171,7 +171,8 @@ class Contents:
         if self.captions.class_names is not None:
             return [*blocks, Strip(prediction, class_colors(len(prediction)))]
         word = "mean " if self._has_words(node) else ""
-        means = ", ".join(self._number(value) for value in prediction[:_N_TARGETS])
+        means = _minus(", ".join(
+            mean_texts(self.captions, prediction, self._precision)[:_N_TARGETS]))
         more = ", …" * (len(prediction) > _N_TARGETS)
         return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
 
@@ -183,9 +184,6 @@ class Contents:
         order = np.argsort(-prediction, kind="stable")
         shown = [names[k] for k in order[:_N_TARGETS] if k == order[0] or prediction[k] >= 0.2]
         return [Text([short(", ".join(shown), _NAME_LENGTH)], weight="bold")]
-
-    def _number(self, value):
-        return _minus(format_number(float(value), self._precision or DEFAULT_DIGITS))
 
     # --- leaves
 

@@ -1,8 +1,10 @@
 """Key of a plot of a tree, which explains its colours and bars."""
 
+import numpy as np
+
 from ngdt._core.structure import has_slopes
+from ngdt._inspection.leaf_formulas import mean_texts
 from ngdt._inspection.rules import is_sum
-from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend
 from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened
@@ -68,8 +70,8 @@ def _line_width(line):
 
 def _colors(contents):
     """Entries for the colours of images, classes and values."""
-    names, shape = contents.captions.class_names, contents.shape
-    entries = []
+    captions, shape = contents.captions, contents.shape
+    names, entries = captions.class_names, []
     if shape is not None:
         entries += DIRECTIONS.items()
     if names is not None:
@@ -78,9 +80,9 @@ def _colors(contents):
         entries += zip(class_colors(len(names)), shortened(names, _NAME_LENGTH),
                        strict=True) if is_few else ()
     elif contents.filled and contents.value_range is not None:
-        low, high = contents.value_range
-        entries += [(blend(VALUE_COLOR, 0.0), format_number(float(low))),
-                    (blend(VALUE_COLOR, 1.0), format_number(float(high)))]
+        entries += [
+            (blend(VALUE_COLOR, place), *mean_texts(captions, np.array([value], dtype=float)))
+            for place, value in zip((0.0, 1.0), contents.value_range, strict=True)]
     return entries
 
 

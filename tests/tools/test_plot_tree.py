@@ -152,11 +152,14 @@ def test_a_regressor_has_means_and_values(iris):
     found = texts(plot_tree(model, filled=True))
     assert f"mean {y.mean():.3g}" in found
     assert set(re.findall(r"^ *([\d.]+)$", export_text(model), re.M)) <= set(found)
-    assert f"{model.tree_.values.max():.3g}" in found[-2:]    # the key
+    assert f"{model.tree_.values.max():.4g}" == found[-1]     # of the key, as in the leaf
     several = ObliqueTreeRegressor(1, optimizer=None).fit(X, np.c_[y, -y, y, y])
     assert f"mean {y.mean():.3g}, −{y.mean():.3g}, {y.mean():.3g}, …" in texts(plot_tree(several))
     years = ObliqueTreeRegressor(1, optimizer=None).fit(X, 1900 + y)
     assert "1900" in texts(plot_tree(years))
+    years.fit(X, 1900 + 0.01 * y)
+    assert {"mean 1900.01", "1900", "1900.015"} <= {*texts(plot_tree(years, filled=True))}
+    assert "mean 1900.01" in export_html(years)
 
 
 def test_trees_without_samples_and_of_one_leaf():
