@@ -12,6 +12,8 @@ _PRECISION = 50
 # such as days and ids, up to the largest one that has a float64 of its own.
 _PLAIN_EXPONENTS = range(-4, 7)
 _LARGEST_WHOLE = 2**53
+# Probabilities nearer to 1 are written as 1.
+_LEAST_DOUBT = 5e-7
 
 
 def exact(value):
@@ -154,6 +156,34 @@ def format_within(number, digits, most):
     ('52.5', '52.502')
     """
     return format_number(shortest(number, digits, lambda rounded: abs(rounded - number) <= most))
+
+
+def format_probability(probability, digits=3, whole=1.0):
+    """Write a probability; near 1, with the digits that tell how far it is from 1.
+
+    Parameters
+    ----------
+    probability : float
+    digits : int, default=3
+        Least number of significant digits.
+    whole : float, default=1.0
+        What 1 is written as: 100 for per cent.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> [format_probability(p) for p in (0.6667, 0.9984, 0.99984, 1.0)]
+    ['0.667', '0.998', '0.9998', '1']
+    >>> format_probability(0.99984, whole=100)
+    '99.98'
+    """
+    value = whole * min(float(probability), 1.0)
+    if not isfinite(value):
+        return format_number(value)
+    return format_within(value, digits, max(0.5 * (whole - value), _LEAST_DOUBT * whole))
 
 
 def percent(share):

@@ -11,7 +11,7 @@ from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import tolerance_of
 from ngdt._inspection.rules import factor, one_line, with_targets
-from ngdt._util.numbers import format_number, format_value
+from ngdt._util.numbers import format_number, format_probability, format_value
 from ngdt.explanation._sums import Names
 
 # Significant digits of numbers for readers.
@@ -53,7 +53,7 @@ class Prediction(NamedTuple):
 
     def __str__(self):
         if self.probability is not None:
-            return f"{self.label} ({format_number(self.probability, DIGITS)})"
+            return f"{self.label} ({format_probability(self.probability, DIGITS)})"
         numbers = np.ravel(self.value).tolist()
         texts = map(format_value, numbers, self.roundings or [np.inf] * len(numbers))
         return ", ".join(with_targets(self.target_names, texts))

@@ -23,7 +23,7 @@ from ngdt._inspection.rules import (
     terms_of,
     with_targets,
 )
-from ngdt._util.numbers import count, format_number, place_between
+from ngdt._util.numbers import count, format_number, format_probability, place_between
 from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
@@ -163,7 +163,8 @@ class NodeHtml:
             values = mean_texts(self._captions, prediction, self._digits)
             return [f"mean {', '.join(with_targets(self._captions.target_names, values))}"]
         best = prediction.argmax()
-        return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]
+        share = format_probability(prediction[best], whole=100)
+        return [f"{self._captions.class_names[best]}: {share} %"]
 
     def _terms(self, weights, features, numbers):
         """The terms of a sum as a table."""
@@ -215,7 +216,8 @@ class NodeHtml:
         bars = "".join(
             f'<div class="share"><span><i style="width:{100 * prediction[k]:.2f}%;'
             f'background:{self._colors[k]}"></i></span>'
-            f"<span>{_name(names[k])}: {100 * prediction[k]:.3g} %</span></div>"
+            f"<span>{_name(names[k])}: {format_probability(prediction[k], whole=100)} %</span>"
+            "</div>"
             for k in order[:_MOST_CLASSES])
         if len(order) <= _MOST_CLASSES:
             return bars

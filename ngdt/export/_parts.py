@@ -15,7 +15,7 @@ from ngdt._inspection.leaf_formulas import (
     log_odds_of,
 )
 from ngdt._inspection.rules import is_sum, one_line, with_targets
-from ngdt._util.numbers import format_number
+from ngdt._util.numbers import format_number, format_probability
 
 UNCERTAIN = "  # rounding of the sum decides for some samples"
 # Null characters end texts, and surrogates, which stand for half of a character, have no encoding.
@@ -66,7 +66,7 @@ def leaf_lines(captions, leaf, n_terms, digits=None):
     if names is not None and not is_linear:
         values = tree.values[leaf]
         best = values.argmax()
-        return [f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"]
+        return [f"{names[best]} ({format_probability(softmax(values)[best], digits or 3)})"]
     has_odds = is_linear and has_log_odds(captions)
     captions = log_odds_of(captions) if has_odds else captions
     texts = [formula_of(captions, leaf, output, n_terms, digits).text(captions)

@@ -22,7 +22,7 @@ from ngdt._inspection.rules import (
     rule_of,
     terms_of,
 )
-from ngdt._util.numbers import format_number, place_between, shortest
+from ngdt._util.numbers import format_number, format_probability, place_between, shortest
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short, shortened
 
@@ -198,7 +198,7 @@ class Contents:
             return note
         best = prediction.argmax()
         title = Text(_wrapped(captions.class_names[best]), weight="bold")
-        share = Text([f"{100 * prediction[best]:.3g} %"])
+        share = Text([f"{format_probability(prediction[best], whole=100)} %"])
         return [title, share, *note, Shares(prediction, class_colors(len(prediction)))]
 
     def _values(self, leaf):

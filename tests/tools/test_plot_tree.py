@@ -455,3 +455,16 @@ def test_models_that_hold_a_tree_are_refused_with_the_way_to_it(name, way):
     model = type("Holder", (), {"estimator": None, name: None})()
     with pytest.raises(TypeError, match=re.escape(f"the fitted estimator in it, {name}{way}")):
         plot_tree(model)
+
+
+def test_probabilities_near_one_are_not_one():
+    X = np.repeat([0.0, 1.0], 5000)[:, None]
+    y = np.where(np.arange(10000) % 5000 < 1 + 3 * X[:, 0], "fraud", "sale")
+    with pytest.warns(UserWarning, match="All leaves predict 'sale'"):
+        model = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    for text in (export_text(model), str(model.explain(X[:1])[0])):
+        assert "sale (0.9997)" in text
+        assert "sale (0.999)" in text
+    for text in (export_html(model), " ".join(texts(plot_tree(model)))):
+        assert "99.97 %" in text
+        assert "99.9 %" in text
