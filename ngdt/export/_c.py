@@ -98,7 +98,7 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     # Softmax comes after the mean of logits, or in the leaves if probabilities are averaged.
     softmax = code.SOFTMAX * (is_classifier and not exported.averages_probabilities)
     probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
-    products, product = _products(data)
+    products, product = _products(data, exported.trees[0].n_features)
     return "".join([
         filled(code.HEAD), declarations, data.labels(exported.classes) if is_classifier else "",
         filled(*products), data.text(), filled(code.DOT, product=filled(product)),
@@ -107,9 +107,12 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
         filled(code.CLASSIFIER if is_classifier else code.REGRESSOR, softmax=filled(softmax))])
 
 
-def _products(data):
+def _products(data, n_features):
     """Templates of the products of rows and samples that a model needs, and of their call."""
+    loops = "".join(
+        code.SPARSE_LOOP.replace("$group", str(group)) for group in (16, 4) if group <= n_features)
+    sparse = code.SPARSE.replace("$loops", loops)
     calls = {(True, False): code.PRODUCT_OF_DENSE, (True, True): code.PRODUCT_OF_EITHER}
     return (
-        [code.ROWS, code.DENSE * data.has_dense, code.SPARSE * data.has_sparse],
+        [code.ROWS, code.DENSE * data.has_dense, sparse * data.has_sparse],
         calls.get((data.has_dense, data.has_sparse), code.PRODUCT_OF_SPARSE))

@@ -95,14 +95,16 @@ static ${name}_real ${name}_sparse(
     int j = 0;
     if (n == 1)
         return x[column[0]] * w[0];
-    for (; j < n && column[j] < ${width} / 16 * 16; j++)
-        sum[column[j] % 16] += x[column[j]] * w[j];
-    for (; j < n && column[j] < ${width} / 4 * 4; j++)
-        sum[column[j] % 4] += x[column[j]] * w[j];
-    for (; j < n; j++)
+$loops    for (; j < n; j++)
         rest += x[column[j]] * w[j];
     return ${name}_total(sum, rest);
 }
+"""
+
+# Of a loop for more features than there are, compilers say that its columns are negative.
+SPARSE_LOOP = """\
+    for (; j < n && column[j] < ${width} / $group * $group; j++)
+        sum[column[j] % $group] += x[column[j]] * w[j];
 """
 
 # Compilers warn of a call that no row needs: in it, they see arrays end too early.

@@ -125,6 +125,16 @@ def test_an_optimising_compiler_warns_of_nothing(folder, is_dense):
     assert_same_bits(compiled.values(0, X, 1), tree.predict(X))
 
 
+@pytest.mark.parametrize("n_features", [1, 3, 9, 17])
+def test_an_optimising_compiler_warns_of_no_encoded_features(folder, n_features):
+    pandas = pytest.importorskip("pandas")
+    values = np.random.default_rng(0).normal(size=(60, n_features))
+    frame = pandas.DataFrame(np.where(values > 1, np.nan, values)).add_prefix("x")
+    model = fitted(ObliqueTreeRegressor, frame, np.nan_to_num(frame.to_numpy()).sum(axis=1))
+    compiled = Compiled([model], folder, level="-O2")
+    assert_same_bits(compiled.values(0, frame.to_numpy(), 1).ravel(), model.predict(frame))
+
+
 def fitted(kind, X, y, **parameters):
     return kind(optimizer=None, random_state=0, **parameters).fit(X, y)
 
