@@ -29,12 +29,12 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
         _regression_candidates(problem, p, leaf, linear_leaves, finish))
     if leaf == "constant" or node_type(problem.loss) is None:
         return found
+    if leaf == "linear" or takes_models(problem):
+        found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
     is_default = linear_leaves.get_params() == LinearLeaves().get_params()
     if not problem.loss.is_classifier and is_default and takes_model_trees(problem):
         # With all folds, forests were no better, and took up to twice as long.
         found.append(Candidate("model tree", ModelTree(n_folds=1)))
-    elif leaf == "linear" or takes_models(problem):
-        found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
     return found
 
 
