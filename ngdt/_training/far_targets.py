@@ -13,7 +13,7 @@ class FarTargets:
     ----------
     problem : Problem
     near : Problem
-        The same samples with far targets moved to the fences.
+        The same samples, as `Problem.near`: with far targets moved to the fences or left out.
     least_share : float, default=0.0
         Leaves follow far targets if these are more than this share of theirs.
     """
@@ -59,7 +59,8 @@ class FarTargets:
             tree, self.near, self.least_share)
         if self.problem.directions is None or tree.slopes is not None:
             return moved
-        return monotone_leaves_beside(moved if is_given else tree, moved, self.problem)
+        return monotone_leaves_beside(
+            moved if is_given else tree, self.near, moved, self.problem)
 
     def _leaf_errors(self, tree):
         samples = self.near.training_samples

@@ -225,16 +225,17 @@ def monotone_leaves(tree, problem):
     return nearest_monotone(tree, problem.directions, _weights_of(tree, problem), problem.loss)
 
 
-def monotone_leaves_beside(tree, moved, problem):
+def monotone_leaves_beside(tree, near, moved, problem):
     """A tree some leaves of which were moved, monotone again without a change of the others.
 
     Parameters
     ----------
-    tree : Tree
+    tree, near : Tree, Problem
         As for `monotone_leaves`.
     moved : Tree
         The same splits, with other values of some leaves.
     problem : Problem
+        Its training samples weigh the leaves that were moved.
 
     Returns
     -------
@@ -242,8 +243,7 @@ def monotone_leaves_beside(tree, moved, problem):
         Moved leaves that the order would draw to one value with others stay as they are in the
         nearest monotone tree of `tree`.
     """
-    weight = _weights_of(tree, problem)
-    before = nearest_monotone(tree, problem.directions, weight, problem.loss)
+    before, weight = monotone_leaves(tree, near), _weights_of(tree, problem)
     is_moved = (moved.values != tree.values).any(axis=1)
     while is_moved.any():
         wanted = np.where(is_moved[:, None], moved.values, before.values)

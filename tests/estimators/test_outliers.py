@@ -263,6 +263,35 @@ def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
     assert is_monotone(refitted, directions)[0]
 
 
+def test_three_far_targets_have_no_say_in_the_splits_of_a_monotone_tree():
+    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    gross, rows = y.copy(), [3, 11, 170]
+    gross[rows] += 1000.0 * y.std() * np.array([1.0, 1.0, -1.0])
+    model = ObliqueTreeRegressor(
+        init="pruned", optimizer=None, monotonic_cst=[0, 0, 0, 1, 1, 0, 0, 0, 0, 0],
+        random_state=0)
+    without = model.fit(X, y, sample_weight=~np.isin(np.arange(400), rows)).tree_
+    tree = model.fit(X, gross).tree_
+    np.testing.assert_array_equal(tree.children_left, without.children_left)
+    np.testing.assert_allclose(tree.densify().weights, without.densify().weights)
+    np.testing.assert_allclose(tree.thresholds, without.thresholds)
+    leaf, values = tree.apply(X), tree.values[:, 0]
+    has_moved = np.flatnonzero(np.abs(values - without.values[:, 0]) > 1e-9 * np.abs(values))
+    assert 0 < len(has_moved) <= 3
+    np.testing.assert_allclose(
+        values[has_moved], [gross[leaf == each].mean() for each in has_moved])
+
+
+@pytest.mark.parametrize("n_far", [4, 5])
+def test_five_far_targets_that_a_feature_tells_from_others_are_learned(n_far):
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    X[:n_far, 0] += 2.0
+    y[:n_far] += 1000.0
+    tree = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer=None, monotonic_cst=[1, *[0] * 9]).fit(X, y)
+    assert (tree.score(X, y) > 0.9) == (n_far == 5)
+
+
 @pytest.mark.parametrize("make", [
     ObliqueForestRegressor, pytest.param(
         lambda *args, **params: ObliqueBoostingRegressor(ObliqueForestRegressor(*args, **params)),
