@@ -5,6 +5,7 @@ from itertools import takewhile
 from threading import Event
 from time import monotonic, sleep
 
+import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
@@ -78,10 +79,14 @@ class _Job:
             control=replace(problem.control, deadline=deadline, activity=self.activity),
             random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
-        part, result, interrupted = problem.near.part(weight, features), self.result, False
+        near = problem.near
+        # Few far targets are left out, unless no others were drawn.
+        drawn = np.where(near.sample_weight > 0, weight, 0.0)
+        drawn = drawn if drawn.any() else weight
+        part, result, interrupted = near.part(drawn, features), self.result, False
         whole, init = problem.part(weight), candidate.init
         # A far target is in a leaf of nearly every tree, and would move the means of most samples.
-        far_targets = FarTargets(whole, problem.near.part(weight), 1.0 - SHARE)
+        far_targets = FarTargets(whole, near.part(drawn), 1.0 - SHARE)
         if isinstance(init, Tree):
             init = far_targets.withdraw(init)
         if result is None:

@@ -282,6 +282,27 @@ def test_three_far_targets_have_no_say_in_the_splits_of_a_monotone_tree():
         values[has_moved], [gross[leaf == each].mean() for each in has_moved])
 
 
+def test_three_far_targets_have_no_leaf_of_their_own_in_monotone_forests():
+    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    gross = y.copy()
+    gross[[3, 50, 170]] += 1000.0 * y.std()
+    forest = ObliqueForestRegressor(
+        5, init="pruned", optimizer=None, monotonic_cst=[0, 0, 0, 1, 1, 0, 0, 0, 0, 0],
+        random_state=0)
+    clean, moved = (forest.fit(X[:300], each[:300]).score(X[300:], y[300:])
+                    for each in (y, gross))
+    assert moved >= clean - 0.05    # it was below -300
+
+
+def test_a_tree_may_draw_none_but_a_far_target():
+    X, y = make_friedman1(30, random_state=0)
+    y[7] = 1e6
+    forest = ObliqueForestRegressor(
+        60, max_samples=1, max_depth=2, init="info_gain", optimizer=None,
+        monotonic_cst=[1, *[0] * 9], random_state=0).fit(X, y)
+    assert {tree.tree_.values.max() for tree in forest.estimators_} >= {y.max()}
+
+
 @pytest.mark.parametrize("n_far", [4, 5])
 def test_five_far_targets_that_a_feature_tells_from_others_are_learned(n_far):
     X, y = make_friedman1(200, noise=1.0, random_state=0)
