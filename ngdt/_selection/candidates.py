@@ -164,13 +164,22 @@ def _constant_candidates(problem, few):
 
 def _monotone_candidates(problem, few, finish):
     """Trees that TAO makes monotone: half of the leaves get the value of another one."""
-    tao = _passes(10.0, *finish, n_passes=policy.MONOTONE_PASSES)
-    found = [Candidate("tao C=10", "initial", *tao)]
-    if few or problem.X.shape[1] > MAX_SOFT_FEATURES:
-        return found
-    # Soft training regards no directions, but leaves TAO more leaves to order.
-    annealed = Annealed(steps=policy.FEW_STEPS)
-    return [*_soft(problem, _depths(problem)[-1:], (annealed, *tao[-1]), what=", tao"), *found]
+    greedy = Candidate("tao C=10", "initial", *_passes(
+        10.0, *finish, n_passes=policy.MONOTONE_PASSES))
+    has_free = (problem.directions[problem.varying] == 0).any()
+    if problem.X.shape[1] > MAX_SOFT_FEATURES or (few and not has_free):
+        return [greedy]
+    depth = _depths(problem)[-1]
+    n_passes, levels = policy.MONOTONE_PASSES, policy.FREE_LEVELS if has_free else 0
+    if few:
+        depth = min(depth, policy.FEW_MONOTONE_DEPTH)
+        n_passes, levels = policy.FEW_MONOTONE_PASSES, policy.FEW_FREE_LEVELS
+    chain = [(Annealed(steps=policy.FEW_STEPS), *tao)
+             for tao in _passes(10.0, *finish, n_passes=n_passes)]
+    soft = _soft(
+        problem, [depth], *chain, what=f", tao, {levels} free levels", free_levels=levels)
+    # On 450 samples of concrete, the greedy one was three points better than soft trees.
+    return [greedy, *soft] if few else [*soft, greedy]
 
 
 def _tao(C, *finish, name="tao"):
@@ -189,8 +198,9 @@ def _depths(problem):
     return sorted({min(max(policy.SMALL_DEPTH, int(np.ceil(np.log2(classes)))), largest), largest})
 
 
-def _soft(problem, depths, *chain, name="annealed", what=""):
+def _soft(problem, depths, *chain, name="annealed", what="", **options):
     """Complete trees within the limits of the size, whose splits are trained all together."""
     limit = RandomComplete().depth(problem)
-    return [Candidate(f"{name} depth={depth}{what}", RandomComplete(max_depth=depth), *chain)
-            for depth in depths if depth <= limit]
+    return [Candidate(
+        f"{name} depth={depth}{what}", RandomComplete(max_depth=depth), *chain, **options)
+        for depth in depths if depth <= limit]

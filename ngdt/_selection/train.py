@@ -19,6 +19,7 @@ from ngdt._training.folds import (
     problem_without,
     strata_of,
 )
+from ngdt._training.monotone import freed
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
@@ -35,13 +36,15 @@ class Candidate:
     optimizers: tuple[Optimizer, ...] = ()
     final: tuple[Optimizer, ...] | None = None  # in their place, where all samples are trained on
     max_depth: int | None = None        # of the initial tree, in a forest
+    free_levels: int = 0                # as in a `Problem`
 
     def make(self, fold):
         """The `TrainingResult` for the training samples of a fold."""
-        problem = fold.problem
+        problem = fold.problem.replace(free_levels=self.free_levels)
         is_final = fold.samples is None and self.final is not None
         optimizers = self.final if is_final else self.optimizers
         tree, history = fold.initial(self.init), empty_history(optimizers)
+        tree = freed(tree, problem) if self.free_levels else tree
         problem = problem.doing(problem.control.activity.left)
         return TrainingResult(run_in_turn(problem, tree, optimizers, history), history)
 

@@ -36,6 +36,43 @@ def against(effects, direction):
     return upward < 0.0 if upward.sum() >= 0.0 else rising
 
 
+def freed(tree, problem):
+    """The tree whose splits in the free levels of a problem have no features with a direction.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    Tree
+        The leaves keep their values.
+    """
+    weights = tree.dense_weights(slice(None)).copy()
+    weights[np.ix_(tree.node_depths() < problem.free_levels, problem.directions != 0)] = 0.0
+    return tree.replace(weights=weights)
+
+
+def free_nodes(tree, problem):
+    """Mask of the splits in the free levels of a problem that have no features with a direction.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    ndarray of bool, shape (n_internal,)
+    """
+    if problem.directions is None:
+        return np.zeros(tree.n_internal, dtype=bool)
+    weights = tree.dense_weights(slice(None))
+    return (tree.node_depths() < problem.free_levels) & (
+        weights[:, problem.directions != 0] == 0.0).all(axis=1)
+
+
 def straighten(tree, problem):
     """The tree with splits whose scores do not both rise and fall in the directions of a problem.
 

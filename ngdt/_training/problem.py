@@ -94,6 +94,9 @@ class Problem:
     directions : ndarray of int8, shape (n_features,), or None
         `monotonic_cst` of the features: 1 or -1 where the fitted tree must be monotone. None if it
         need not be. Initializers and optimizers need not regard them.
+    free_levels : int
+        With directions, number of levels from the root whose splits soft training and `TAO` train
+        without the features that have one. Leaves on the two sides of such a split need no order.
     fill : ndarray of shape (n_features,), or None
         Values of the features where a sample has none, which say nothing on how far values lie; NaN
         where there are none.
@@ -133,6 +136,7 @@ class Problem:
     n_jobs: int = 1
     groups: np.ndarray | None = None
     directions: np.ndarray | None = None
+    free_levels: int = 0
     fill: np.ndarray | None = None
     control: Control = field(default=NO_CONTROL, repr=False)
 

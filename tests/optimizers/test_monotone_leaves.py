@@ -9,13 +9,16 @@ from helpers import examples, make_problem
 from ngdt._core.climbs import TOLERANCE, Climbs
 from ngdt._core.structure import child_ids
 from ngdt._training.monotone import (
+    free_nodes,
+    freed,
     kinds_of_splits,
     monotone_leaves,
     ordered_by_splits,
     straighten,
 )
 from ngdt.inference import is_monotone
-from ngdt.initializers import RandomOblique
+from ngdt.initializers import RandomComplete, RandomOblique
+from ngdt.optimizers import TAO, Annealed
 from ngdt.pruning import prune_dead_branches
 from ngdt.testing.strategies import trees
 from reference import monotone
@@ -155,3 +158,22 @@ def test_many_leaves_are_monotone_in_no_time():
     constant = tree.replace(values=np.full((tree.n_leaves, 1), problem.y.mean()))
     samples = problem.training_samples
     assert problem.errors(fitted, samples).mean() < problem.errors(constant, samples).mean()
+
+
+@given(SEEDS, st.integers(1, 3))
+@examples(0.2)
+def test_splits_of_free_levels_stay_without_features_with_a_direction(seed, levels):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 4))
+    y = X.sum(axis=1) + X[:, 0] * X[:, 2] + random.normal(size=200)
+    problem = make_problem(X, y, "squared", directions=np.array([1, -1, 0, 0], dtype=np.int8))
+    problem = problem.replace(free_levels=levels, random_state=seed)
+    tree = freed(RandomComplete(max_depth=4).initialize(problem), problem)
+    annealed = Annealed(steps=30).optimize(tree, problem).tree
+    trained = TAO(C=10.0, max_passes=3).optimize(annealed, problem).tree
+    for each in (tree, annealed, trained):
+        assert free_nodes(each, problem)[each.node_depths() == 0].all()
+    # The others use these features.
+    assert not free_nodes(annealed, problem.replace(free_levels=9)).all()
+    fitted = monotone_leaves(straighten(trained, problem), problem)
+    assert is_monotone(fitted, problem.directions) == (True, None)

@@ -160,7 +160,8 @@ class SoftRun:
         weights, thresholds = self.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
-        self.trainer = self._trainer(keep_zeros or self.schedule.keep_zeros)
+        self.trainer = self._trainer(
+            keep_zeros or self.schedule.keep_zeros or problem.free_levels > 0)
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
         self.gamma = float(self.schedule.gamma(np.zeros(1))[0])     # of the last step

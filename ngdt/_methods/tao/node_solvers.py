@@ -33,6 +33,8 @@ class NodeProblem(NamedTuple):
         Whether each of these has gone right.
     other : ndarray of int
         The leaf that each reaches on the other side.
+    is_free : bool
+        Whether features with a direction are left out.
     """
 
     node: int
@@ -43,6 +45,7 @@ class NodeProblem(NamedTuple):
     position: slice
     is_right: np.ndarray
     other: np.ndarray
+    is_free: bool = False
 
 
 # Effect of a weight, relative to the largest, that is left of a weight of zero by rounding. Of
@@ -83,7 +86,8 @@ class NewtonSolver:
         """
         scaling = self.scaling
         before, intercept_before = weights * scaling.scale, weights @ scaling.center - threshold
-        minimise = self._minimise if self.directions is None else self._minimise_monotone
+        minimise = self._minimise if self.directions is None else partial(
+            self._minimise_monotone, problem.is_free)
         scaled, intercept = minimise(
             problem.samples, problem.target, problem.C * problem.cost, before, intercept_before)
         if self.is_l1:
@@ -122,15 +126,17 @@ class NewtonSolver:
                                 shape=(len(samples), len(features)))
         return self._minimise_part(part, features, target, cost, weights, intercept)
 
-    def _minimise_monotone(self, samples, target, cost, weights, intercept):
+    def _minimise_monotone(self, is_free, samples, target, cost, weights, intercept):
         """As `_minimise`, without weights by which features draw against their directions."""
-        fitted, is_left_out = self._minimise(samples, target, cost, weights, intercept), False
-        while (wrong := against(fitted[0], self.directions)).any():
-            is_left_out |= wrong
-            features = np.flatnonzero(~is_left_out)
+        left_out = (self.directions != 0) & is_free
+        while True:
+            features = np.flatnonzero(~left_out)
             fitted = self._minimise_part(
-                self.X[samples][:, features], features, target, cost, weights, intercept)
-        return fitted
+                self.X[samples][:, features], features, target, cost, weights, intercept) if (
+                left_out.any()) else self._minimise(samples, target, cost, weights, intercept)
+            if not (wrong := against(fitted[0], self.directions)).any():
+                return fitted
+            left_out |= wrong
 
     def _minimise_part(self, X, features, target, cost, weights, intercept):
         """As `_minimise`, with the values of the samples for some features."""

@@ -24,7 +24,7 @@ from ngdt._methods.tao.weights import (
     with_unit_norm,
 )
 from ngdt._training.algorithm import Progress
-from ngdt._training.monotone import kinds_of_splits, ordered_by_splits, straighten
+from ngdt._training.monotone import free_nodes, kinds_of_splits, ordered_by_splits, straighten
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
 from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
@@ -199,7 +199,7 @@ class TAORun:
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples
         self.total_weight = problem.sample_weight[self.training_samples].sum()
-        depth = tree.node_depths()
+        depth, self.is_free = tree.node_depths(), free_nodes(tree, problem)
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
@@ -371,7 +371,8 @@ class TAORun:
                 own_gain = gain[every][used]
                 problems.append(NodeProblem(
                     node, samples[every][used], np.sign(own_gain), np.abs(own_gain),
-                    self._C(node), slice(start[k], stop[k]), is_right[every], other[every]))
+                    self._C(node), slice(start[k], stop[k]), is_right[every], other[every],
+                    self.is_free[node]))
         return problems
 
     def _route(self, samples, start):
