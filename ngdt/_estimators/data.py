@@ -16,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -36,6 +36,7 @@ from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count, seed_of
 from ngdt._estimators.run import running
+from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
 from ngdt._training.problem import Problem
@@ -316,7 +317,7 @@ class ClassifierData:
         return fitted, targets, weight
 
 
-class RegressorData(RegressorMixin):
+class RegressorData(RegressorScore):
     """Mixin of regressors: targets are standardised."""
 
     _default_loss = "squared"

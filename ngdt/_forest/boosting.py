@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._encoding.check_targets import check_names_of_targets
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_loss
+from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
 from ngdt._util.numbers import count, format_number
@@ -28,7 +29,8 @@ FIRST_SHARE = 0.6
 
 
 @dataclass(eq=False, repr=False)
-class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, BaseEstimator):
+class ObliqueBoostingRegressor(
+        ChecksParameters, ShowsSummary, RegressorScore, BaseEstimator):
     """Two forests: the second is trained on the out-of-bag errors of the first.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is

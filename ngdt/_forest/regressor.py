@@ -2,12 +2,11 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import r2_score
 
 from ngdt._core.quantiles import LeafQuantiles, check_quantiles
-from ngdt._core.scaling import power_of_two
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.regressor import ObliqueTreeRegressor
+from ngdt._estimators.score import r2
 from ngdt._forest.base import ObliqueForest
 
 # Number of targets that are sorted at a time, about.
@@ -247,7 +246,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions
         y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
         self.oob_score_ = self._out_of_bag_score(
-            _r2_score, y, self.oob_prediction_[known], sample_weight[known])
+            r2, y, self.oob_prediction_[known], sample_weight[known])
 
 
 def _shift(tree, leaf, data):
@@ -256,9 +255,3 @@ def _shift(tree, leaf, data):
         return None
     leaf = np.ascontiguousarray(leaf)
     return tree.leaf_predictions(leaf, data) - tree.values[leaf]
-
-
-def _r2_score(y, predictions, sample_weight):
-    """R2 of targets whose squares may be infinite."""
-    unit = power_of_two(max(np.abs(y).max(), np.abs(predictions).max()))
-    return r2_score(y / unit, predictions / unit, sample_weight=sample_weight)

@@ -7,7 +7,7 @@ from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_poisson
 from sklearn.tree import DecisionTreeRegressor
 
 from helpers import in_nightly
-from ngdt import ObliqueTreeRegressor, Tree
+from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor, Tree
 from ngdt.losses import LOSSES, PoissonLoss, QuantileLoss, SquaredLoss
 from ngdt.optimizers import (
     GTO,
@@ -223,3 +223,14 @@ def test_greedy_splits_by_ranks_do_not_look_at_the_distance_of_outliers(diabetes
         ObliqueTreeRegressor(3, loss="absolute_error", optimizer=None).fit(X, each).tree_
         for each in (y, far))
     np.testing.assert_array_equal(tree.thresholds, other.thresholds)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+@pytest.mark.parametrize("make", [
+    ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(3, **params)])
+def test_score_of_large_targets_is_that_of_small_ones(make, loss):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = np.exp(X[:, 0])
+    scores = [make(max_depth=3, init="info_gain", optimizer=None, loss=loss, random_state=0).fit(
+        X, unit * y).score(X, unit * y) for unit in (1.0, 2.0**510)]
+    np.testing.assert_allclose(scores[1], scores[0])     # it was 1, or NaN

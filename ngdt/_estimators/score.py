@@ -1,0 +1,45 @@
+"""The score of regressors, for targets of any size."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from ngdt._core.scaling import power_of_two
+
+# Size of numbers from which sums of squares may overflow.
+_LARGE = 1e140
+
+
+def r2(y, predictions, sample_weight=None):
+    """R2 in a unit in which squares do not overflow, by which it does not change."""
+    targets = np.asarray(y)
+    if targets.dtype.kind in "fiu" and targets.shape == predictions.shape:
+        largest = np.maximum(
+            np.abs(targets).max(axis=0, initial=0.0), np.abs(predictions).max(axis=0, initial=0.0))
+        if np.isfinite(largest).all() and np.max(largest) > _LARGE:
+            unit = np.where(largest > _LARGE, power_of_two(largest), 1.0)
+            y, predictions = targets / unit, predictions / unit
+    return r2_score(y, predictions, sample_weight=sample_weight)
+
+
+class RegressorScore(RegressorMixin):
+    """Mixin of regressors, whose score large targets do not make NaN."""
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination, R2, of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+            1 at best, 0 for predictions of the mean; of several targets, the mean.
+        """
+        return r2(y, self.predict(X), sample_weight)
