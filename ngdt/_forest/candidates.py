@@ -6,6 +6,7 @@ from scipy import sparse
 from ngdt._core.scaling import MAX_SOFT_FEATURES
 from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import default_decay, default_rate
 from ngdt._selection.candidates import takes_model_trees, takes_models
@@ -32,9 +33,14 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
     if leaf == "linear" or takes_models(problem):
         found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
     is_default = linear_leaves.get_params() == LinearLeaves().get_params()
-    if not problem.loss.is_classifier and is_default and takes_model_trees(problem):
+    if not (is_default and takes_model_trees(problem)):
+        return found
+    if not problem.loss.is_classifier:
         # With all folds, forests were no better, and took up to twice as long.
         found.append(Candidate("model tree", ModelTree(n_folds=1)))
+    elif problem.n_outputs == 2 and has_few_samples(problem):
+        sparse = LinearLeaves(features="lasso")
+        found.append(Candidate("linear model, sparse", SingleLeaf(), (sparse,)))
     return found
 
 

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
 from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
@@ -62,10 +63,13 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if leaf == "linear":
         return linear
     greedy = [_tao(policy.CLASS_C), Candidate("pruned", "pruned")]
+    has_score = problem.n_outputs == 2 and problem.directions is None and (
+        node_type(problem.loss) is not None)
+    if has_score and takes_model_trees(problem) and has_few_samples(problem):
+        greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
-    if problem.n_outputs == 2 and problem.directions is None and (
-            node_type(problem.loss) is not None and takes_models(problem, single=True)):
+    if has_score and takes_models(problem, single=True):
         greedy.append(Candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
 

@@ -227,6 +227,7 @@ REGRESSION = ["tao C=10", "tao C=0.1", "pruned, shrunk"]
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 GREEDY = ["tao C=1", "pruned"]
 BINARY = [*GREEDY, "score bands"]
+SPARSE = "score bands, sparse"
 MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
 
 
@@ -235,14 +236,18 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
     (table(100), [*BINARY, "annealed depth=2", "annealed depth=8"]),
     (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3"]),
     (table(100, max_depth=2), [*BINARY, "annealed depth=2"]),
-    (table(2000, p=499), [*BINARY, *MIXED]),
-    (table(2000, p=501), [*GREEDY, *MIXED]),
+    (table(60), [*BINARY, "annealed depth=2", "annealed depth=8"]),
+    (table(59), [*GREEDY, SPARSE, "score bands", "annealed depth=2", "annealed depth=8"]),
+    (table(59, n_classes=3), [*GREEDY, "annealed depth=2", "annealed depth=8"]),
+    (table(2000, p=499), [*GREEDY, SPARSE, "score bands", *MIXED]),
+    (table(2000, p=501), [*GREEDY, SPARSE, *MIXED]),
     (table(100, n_classes=10), [*GREEDY, "annealed depth=4", "annealed depth=8"]),
     (table(2000, n_classes=32), [*GREEDY, "annealed depth=5", "annealed depth=10"]),
     (table(100_001), [*BINARY, "annealed depth=8"]),    # some of which are compared on
-    (table(3000, p=4097), [*GREEDY, "ssgd"]),
-    (table(100, p=4097), ["annealed depth=2", *GREEDY]),
-    (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", *GREEDY]),
+    (table(3000, p=4097), [*GREEDY, SPARSE, "ssgd"]),
+    (table(4001, p=4097), [*GREEDY, "ssgd"]),
+    (table(100, p=4097), ["annealed depth=2", *GREEDY, SPARSE]),
+    (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", *GREEDY, SPARSE]),
     (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", *GREEDY]),
     (table(100, loss="squared"), [*REGRESSION, "pruned"]),
     (table(2000, loss="squared"), [*REGRESSION, *SOFT, "pruned"]),

@@ -258,7 +258,7 @@ def test_default_kinds_with_linear_leaves():
 def test_default_kinds_of_few_columns(forest, max_features, diabetes):
     X, y = diabetes[0][:80], diabetes[1][:80] > 140
     model = forest(8, max_depth=2, max_features=max_features, random_state=0).fit(X, y)
-    assert len(model.candidates_["candidate"]) == (7 if forest is ObliqueForestRegressor else 6)
+    assert len(model.candidates_["candidate"]) == 7
     for tree in model.estimators_:
         assert len(np.unique(tree.tree_.weights.nonzero()[1])) <= max_features
 

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from ngdt._core.quantiles import TIE
@@ -35,6 +36,8 @@ class ScoreBands(Initializer):
     n_bands : int, default=8
         Largest number of bands. There are also no more than the estimator's `max_leaf_nodes`, or
         `max_depth`, allows, and than one for ten samples, but at least two.
+    features : {"auto", "all", "lasso"} or array-like of int, default="auto"
+        Features with a weight, as for `LinearLeaves`.
 
     Notes
     -----
@@ -59,9 +62,11 @@ class ScoreBands(Initializer):
 
     _parameter_constraints: ClassVar[dict] = {
         "n_bands": [Interval(Integral, 1, None, closed="left")],
+        "features": LinearLeaves._parameter_constraints["features"],
     }
 
     n_bands: int = 8
+    features: ArrayLike = "auto"
 
     def check(self, problem):
         super().check(problem)
@@ -71,10 +76,11 @@ class ScoreBands(Initializer):
                 f"score bands are for {what} and the "
                 f"{'log' if problem.loss.is_classifier else 'squared'} loss, got "
                 f"{problem.n_outputs} and loss={problem.loss}: choose another init")
+        LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
         single = SingleLeaf().initialize(problem)
-        model = LinearLeaves().fit_leaves(single, problem)
+        model = LinearLeaves(features=self.features).fit_leaves(single, problem)
         if model.slopes is None:
             return single
         # Of two classes: the difference of their logits.

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ngdt._core.structure import child_ids, nodes_by_depth
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
+from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES, LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt._methods.linear_leaves.ranges import tighten
@@ -34,9 +35,6 @@ _PENALTIES, _CLASS_PENALTIES = np.array([0.03, 0.3, 3.0, 30.0]), np.array([10.0]
 # have many samples: smaller penalties raised R2 by 0.005 on inner splits of eight sets, and by
 # 0.007 on 13 tables. Without a limit, they made trees a sixth larger, and no better.
 _GROWTH_PENALTIES, _SMALL_GROWTH_PENALTIES, _SMALL_DEPTH = (1.0, 30.0), (0.1, 10.0), 4
-# Number of samples for each feature below which a third tree has only the features that the lasso
-# chooses. With 80 features and 300 samples of Friedman's first function, R2 rose from 0.58 to 0.82.
-_SAMPLES_PER_FEATURE = 20
 # Largest depth of trees for classes, with few and with many samples: deeper ones were not more
 # accurate.
 _FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
@@ -294,10 +292,9 @@ def _growths(problem, params):
         n_leaves is not None and n_leaves <= 2**_SMALL_DEPTH)
     penalties = _SMALL_GROWTH_PENALTIES if is_small else _GROWTH_PENALTIES
     found = [(params, each) for each in penalties]
-    p, is_auto = problem.X.shape[1], isinstance(params.features, str) and params.features == "auto"
+    is_auto = isinstance(params.features, str) and params.features == "auto"
     # Of more features, the lasso chooses in any case.
-    if is_auto and p <= MAX_FEATURES and (
-            len(problem.training_samples) < _SAMPLES_PER_FEATURE * p):
+    if is_auto and problem.X.shape[1] <= MAX_FEATURES and has_few_samples(problem):
         found.append((replace(params, features="lasso"), penalties[0]))
     return found
 
