@@ -60,7 +60,7 @@ class ModelTree(Initializer):
     features : {"auto", "all", "path", "lasso"} or array-like of int, default="auto"
         Features for splits and models, as for `LinearLeaves`. With "path", splits use the
         features of "auto", and models the features by which the tree splits before it is pruned.
-        For regression with fewer than 20 samples for each feature, "auto" tries "lasso" as well.
+        For regression with fewer than 15 samples for each feature, "auto" tries "lasso" as well.
     penalty : float or "auto", default="auto"
         Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
         chooses 0.03, 0.3, 3 or 30, and the penalty of the root by generalised cross-validation. Two
