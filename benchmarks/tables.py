@@ -145,6 +145,7 @@ def kind(candidate):
     """Model that the default returns if it chooses a candidate."""
     fixed = {"pruned": "pruned greedy tree", "model tree": "greedy tree with linear leaves",
              "pruned, shrunk": "pruned greedy tree"}
+    candidate = candidate.removesuffix(", sparse")
     if candidate in ("linear model", "score bands", "single leaf"):
         return candidate
     return fixed.get(candidate, "trained as a whole")
