@@ -82,9 +82,9 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "within_subsection_order": ExplicitOrder([    # what shows most comes first
         f"plot_{name}.py" for name in (
-            "readable_tree", "score_bands", "size", "soft_training", "gto", "monotone",
-            "model_tree", "outlier", "sql", "explanation", "images", "table", "quantiles",
-            "boosting", "bound")]),
+            "readable_tree", "few_of_many", "score_bands", "size", "soft_training", "gto",
+            "monotone", "model_tree", "outlier", "sql", "explanation", "images", "table",
+            "quantiles", "boosting", "bound")]),
     "thumbnail_size": (520, 360),
     "abort_on_example_error": True,
     "download_all_examples": False,
