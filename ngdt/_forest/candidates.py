@@ -9,7 +9,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import default_decay, default_rate
-from ngdt._selection.candidates import takes_model_trees, takes_models
+from ngdt._selection.candidates import has_defaults, takes_model_trees, takes_models
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt._selection.train import Candidate
 from ngdt.initializers import ModelTree, RandomComplete, RandomOblique
@@ -32,8 +32,7 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
         return found
     if leaf == "linear" or takes_models(problem):
         found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
-    is_default = linear_leaves.get_params() == LinearLeaves().get_params()
-    if not (is_default and takes_model_trees(problem)):
+    if not (has_defaults(linear_leaves) and takes_model_trees(problem)):
         return found
     if not problem.loss.is_classifier:
         # With all folds, forests were no better, and took up to twice as long.

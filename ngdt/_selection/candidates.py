@@ -43,6 +43,13 @@ def soft_candidates(problem, optimizers):
             Candidate("pruned", "pruned")]
 
 
+def has_defaults(linear_leaves):
+    """Return whether linear leaves have their default parameters."""
+    # An array of features cannot be compared with a word.
+    return isinstance(linear_leaves.features, str) and (
+        linear_leaves.get_params() == LinearLeaves().get_params())
+
+
 def takes_model_trees(problem):
     """Return whether model trees compete, of all features or, of many, of some."""
     n, p = len(problem.training_samples), problem.X.shape[1]
@@ -138,10 +145,9 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
             linear.append(_model_tree(linear_leaves))
         return linear if leaf == "linear" else [
             *_constant_candidates(problem, few), pruned, *linear]
-    # TAO and Annealed train leaves of all features, with penalties of their own.
+    # TAO and Annealed train leaves with penalties of their own, Annealed those of all features.
     is_given = not isinstance(linear_leaves.features, str)
-    is_default = not is_given and linear_leaves.get_params() == LinearLeaves().get_params()
-    finish = () if is_default else (linear_leaves,)
+    finish = () if has_defaults(linear_leaves) else (linear_leaves,)
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
     found = [Candidate("model tree, tao", "model", *_passes(10.0, *finish)),
              _model_tree(linear_leaves),

@@ -218,6 +218,14 @@ def test_model_trees_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     assert not (is_there and last.optimizers)
 
 
+@BOTH
+def test_linear_leaves_of_given_features(forest, iris):
+    model = forest(2, max_depth=2, leaf=LinearLeaves(features=[0, 2]), random_state=0).fit(*iris)
+    used = {*np.concatenate([np.flatnonzero(tree.tree_.slopes.any(axis=(0, 1)))
+                             for tree in model if tree.tree_.slopes is not None])}
+    assert used <= {0, 2}
+
+
 def test_products_of_features_are_left_to_model_trees():
     """R2 of the others was 0.59, of one tree 0.79, of these 0.79."""
     X = np.random.default_rng(0).normal(size=(1200, 8))
