@@ -1,11 +1,15 @@
 """Features of linear leaves, chosen by the lasso."""
 
+from threading import Lock
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
+from ngdt._methods.linear_leaves.models import target_columns
+
+_LOCK = Lock()
 # Penalties of the lasso, in shares of the one with which all slopes are zero.
 _SHARES = np.geomspace(1.0, 0.01, 30)
 # Penalty of the ridge regression on the features that have slopes, in samples.
@@ -46,7 +50,7 @@ def chosen_by_lasso(data, samples, splits):
     penalties, errors = _SHARES * whole.largest_penalty(), 0.0
     for training, test, weight in splits:
         part = _Centered(data, training)
-        errors += np.array([part.error(used, test, weight) for used in part.used(penalties)])
+        errors += part.errors(part.used(penalties), *_read(data, test), weight)
     if np.ndim(errors) == 0:
         return data.features
     return data.features[whole.used(penalties)[np.argmin(errors)]]
@@ -56,21 +60,14 @@ class _Centered:
     """Samples whose features and targets have a mean of zero, for models without an intercept."""
 
     def __init__(self, data, samples):
-        self.data, weight = data, data.weight[samples]
-        Z, y = data.read(samples), self._targets(samples)
+        weight = data.weight[samples]
+        Z, y = _read(data, samples)
         self.z_mean, self.y_mean = (np.average(each, axis=0, weights=weight) for each in (Z, y))
         root, self.weight = np.sqrt(weight)[:, None], weight.sum()
         self.Z, self.y = root * (Z - self.z_mean), root * (y - self.y_mean)
         if len(Z) > Z.shape[1] + y.shape[1]:    # as few rows that have the same products
             rows = np.linalg.qr(np.hstack([self.Z, self.y]), mode="r")
             self.Z, self.y = rows[:, :Z.shape[1]], rows[:, Z.shape[1]:]
-
-    def _targets(self, samples):
-        """Targets near the others; for classes, a column for each."""
-        problem = self.data.problem
-        if problem.loss.is_classifier:
-            return (problem.y[samples] == np.arange(problem.n_outputs)).astype(np.float64)
-        return problem.winsorized.y[samples]
 
     def largest_penalty(self):
         """The least penalty with which all slopes of the lasso are zero."""
@@ -82,7 +79,8 @@ class _Centered:
             return np.zeros((len(penalties), self.Z.shape[1]), bool)
         # The function divides by the number of rows.
         alphas, y = penalties * self.weight / len(self.Z), self.y
-        with catch_warnings():
+        # The filters of warnings are those of all threads, which train the trees of a forest.
+        with _LOCK, catch_warnings():
             # Slopes that are nearly right tell which are zero. Of features that nearly depend on
             # each other, the last digits would take five times as long.
             simplefilter("ignore", ConvergenceWarning)
@@ -90,9 +88,17 @@ class _Centered:
                 self.Z, y if y.shape[1] > 1 else y[:, 0], alphas=alphas, max_iter=100)
         return (slopes != 0.0).reshape(-1, *slopes.shape[-2:]).any(axis=0).T
 
-    def error(self, used, test, weight):
-        """Squared error of the ridge regression on some features, on weighted test samples."""
-        Z = self.Z[:, used]
-        slopes = np.linalg.solve(Z.T @ Z + _RIDGE * np.eye(Z.shape[1]), Z.T @ self.y)
-        found = (self.data.read(test)[:, used] - self.z_mean[used]) @ slopes
-        return weight @ ((self._targets(test) - self.y_mean - found) ** 2).sum(axis=1)
+    def errors(self, masks, Z, y, weight):
+        """Squared error of the ridge regression on some features each, on test samples."""
+        Z, y, errors = Z - self.z_mean, y - self.y_mean, np.empty(len(masks))
+        for k, used in enumerate(masks):
+            own = self.Z[:, used]
+            slopes = np.linalg.solve(
+                own.T @ own + _RIDGE * np.eye(own.shape[1]), own.T @ self.y)
+            errors[k] = weight @ ((y - Z[:, used] @ slopes) ** 2).sum(axis=1)
+        return errors
+
+
+def _read(data, samples):
+    """Scaled features and targets near the others."""
+    return data.read(samples), target_columns(data.problem.winsorized)[samples]

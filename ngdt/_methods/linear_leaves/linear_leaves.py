@@ -14,6 +14,7 @@ from ngdt._methods.linear_leaves.models import (
     ScaledSamples,
     fit_models,
     node_type,
+    target_columns,
     with_models,
 )
 from ngdt._methods.optimizer import Optimizer
@@ -185,18 +186,11 @@ class LinearLeaves(Optimizer):
             return np.unique(np.asarray(self.features))
         if self.features == "path":
             return np.unique((tree.weights != 0).nonzero()[1])
-        features = np.arange(p)
         if self.features == "all":
-            return features
-        if p > MAX_FEATURES:
-            features = np.sort(np.argsort(-_correlation(problem))[:MAX_FEATURES])
-        if self.features == "auto" and (p <= MAX_FEATURES or problem.loss.is_classifier):
-            return features
-        samples = problem.training_samples
-        if len(samples) > _MAX_SAMPLES:
-            samples = np.random.RandomState(problem.random_state).choice(
-                samples, _MAX_SAMPLES, replace=False)
-        return chosen_by_lasso(ScaledSamples(problem, features), samples, _splits(problem))
+            return np.arange(p)
+        is_lasso = self.features == "lasso" or (
+            p > MAX_FEATURES and not problem.loss.is_classifier)
+        return _chosen(problem) if is_lasso else _related(problem)
 
     def _choose_penalty(self, tree, problem, data, options, activity):
         """The penalty with the least loss on samples that the models do not see."""
@@ -237,11 +231,26 @@ def _splits(problem):
         yield samples[fold != k], test, problem.sample_weight[test]
 
 
+def _chosen(problem):
+    """The features that the lasso chooses."""
+    samples = problem.training_samples
+    if len(samples) > _MAX_SAMPLES:
+        samples = np.random.RandomState(problem.random_state).choice(
+            samples, _MAX_SAMPLES, replace=False)
+    return chosen_by_lasso(ScaledSamples(problem, _related(problem)), samples, _splits(problem))
+
+
+def _related(problem):
+    """All features, or of very many those with the largest correlation with a target."""
+    p = problem.X.shape[1]
+    if p <= MAX_FEATURES:
+        return np.arange(p)
+    return np.sort(np.argsort(-_correlation(problem))[:MAX_FEATURES])
+
+
 def _correlation(problem):
     """Largest absolute correlation of each feature with a target, up to a common factor."""
-    problem, y = problem.winsorized, problem.y
-    if problem.loss.is_classifier:
-        y = (y == np.arange(problem.n_outputs)).astype(np.float64)
+    problem, y = problem.winsorized, target_columns(problem)
     share = problem.sample_weight / problem.sample_weight.sum()
     residual = share[:, None] * (y - share @ y)
     products = problem.X.T @ residual
