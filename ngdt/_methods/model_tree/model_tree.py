@@ -275,7 +275,7 @@ class _Grown:
 
 
 def _varying(features, problem):
-    """Those of some features that are not constant, or all of them if none is.
+    """Features of some that are not constant, or all of them if these are.
 
     Growth counts slopes: with those of constants, a split would have to save more.
     """
