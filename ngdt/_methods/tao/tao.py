@@ -89,11 +89,11 @@ class TAO(Optimizer):
     the penalised loss of the linear classifier does not rise. The training loss may rise by it, and
     with constant leaves the tree was more accurate for that; with linear ones, R2 fell by 0.02 on
     19 sets. There, the objective must not rise either. Linear leaves of the initial tree stay
-    linear, and are fitted as by `LinearLeaves`; for the squared loss, their ranges are narrowed in
-    the end by part of the residuals. Nodes without samples and pure subtrees are not changed during
-    training, and removed afterwards. The weights of the result are sparse where this takes less
-    memory (`Tree.compact`). Training is deterministic. A sample of weight k is the same as k
-    samples, to the tolerance of the solver.
+    linear, of the features that they use, and are fitted as by `LinearLeaves`; for the squared
+    loss, their ranges are narrowed in the end by part of the residuals. Nodes without samples and
+    pure subtrees are not changed during training, and removed afterwards. The weights of the result
+    are sparse where this takes less memory (`Tree.compact`). Training is deterministic. A sample of
+    weight k is the same as k samples, to the tolerance of the solver.
 
     With `monotonic_cst`, leaves get values in order after each pass: those on the side to which
     the score of a split rises are at least those on its other side. The tree of the end gets the
