@@ -11,7 +11,7 @@ from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
 from ngdt._selection.candidates import default_candidates, soft_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
-from ngdt._selection.shrinkage import best_strength, shrunk_trees, takes_shrinkage
+from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
 from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, Fold, Score, choose, train_on
 from ngdt._training.result import TrainingResult
@@ -230,7 +230,8 @@ class _Race:
         problem, samples = self.problem, self.problem.training_samples
         tree, weight = enforce_limits(result.tree, problem), problem.sample_weight[samples]
         if each in self.strengths:
-            tree, = shrunk_trees(problem, tree, [self.strengths[each]])
+            values, = shrunk_values(problem, tree, [self.strengths[each]])
+            tree = tree.replace(values=values)
         loss = Score.of_tree(problem, tree, samples, weight).square
         self.trained.append(_Trained(loss.sum() / weight.sum(), each, tree, result))
 

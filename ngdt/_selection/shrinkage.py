@@ -4,12 +4,11 @@ Agarwal, Tan, Ronen, Singh & Yu (2022), "Hierarchical shrinkage", ICML.
 """
 
 import numpy as np
-from scipy.special import log_softmax
 
 from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
 from ngdt._selection import policy
-from ngdt._training.choice import least
+from ngdt._training.choice import least, log_probabilities
 from ngdt.losses import LogLoss
 
 # Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the
@@ -23,8 +22,8 @@ def takes_shrinkage(loss, tree):
     return is_default and tree.slopes is None
 
 
-def shrunk_trees(problem, tree, strengths):
-    """Yield the tree with leaves for the training samples, shrunk by each of some strengths.
+def shrunk_values(problem, tree, strengths):
+    """Yield values of the leaves for the training samples, shrunk by each of some strengths.
 
     From the root down, the shares of the classes in a node are those of its parent and, N / (N +
     strength) times, what its own differ from the parent's own, with N samples in the parent. No
@@ -40,7 +39,8 @@ def shrunk_trees(problem, tree, strengths):
 
     Yields
     ------
-    Tree
+    ndarray, shape (n_leaves, n_classes)
+        Logarithms of probabilities.
     """
     samples = problem.training_samples
     leaf, weight = problem.apply(tree, samples), problem.sample_weight[samples]
@@ -52,7 +52,7 @@ def shrunk_trees(problem, tree, strengths):
         values = np.log(shares)
         largest, is_other = values.max(axis=1), values.argmax(axis=1) != best
         values[at[is_other], best[is_other]] = largest[is_other] + _LEAD
-        yield tree.replace(values=values)
+        yield values
 
 
 def best_strength(folds, trees):
@@ -76,14 +76,15 @@ def best_strength(folds, trees):
     """
     found, losses = [], np.zeros(len(policy.STRENGTHS))
     for fold, tree in zip(folds, trees, strict=False):
-        shrunk = list(shrunk_trees(fold.problem, tree, policy.STRENGTHS))
+        shrunk = list(shrunk_values(fold.problem, tree, policy.STRENGTHS))
         leaf = fold.problem.apply(tree, fold.samples)
         tested = class_weights(leaf, fold.problem.y[fold.samples], fold.weight, tree.n_leaves,
                                fold.problem.n_outputs)
-        losses -= [(tested * log_softmax(each.values, axis=1)).sum() for each in shrunk]
-        found.append((fold, shrunk))
+        losses -= [(tested * log_probabilities(values)).sum() for values in shrunk]
+        found.append((fold, tree, shrunk))
     best = least(losses)
-    return policy.STRENGTHS[best], [fold.score(shrunk[best]).log_loss for fold, shrunk in found]
+    return policy.STRENGTHS[best], [
+        fold.score(tree.replace(values=shrunk[best])).log_loss for fold, tree, shrunk in found]
 
 
 def _shrunk(tree, counts, strengths):

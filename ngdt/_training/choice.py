@@ -12,7 +12,6 @@ from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
 
 from ngdt._core.scaling import power_of_two
 from ngdt._training.folds import numbered_groups, problem_without
@@ -38,6 +37,12 @@ LEAST_LOG_PROBABILITY = np.log(1e-6)
 MIN_GROUPS = 10
 
 
+def log_probabilities(logits):
+    """Logarithm of the softmax of each row; for small arrays, faster than the function of SciPy."""
+    log_p = logits - logits.max(axis=1, keepdims=True)
+    return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+
+
 class Score(NamedTuple):
     """Errors and losses of predictions, for each of some samples."""
 
@@ -54,7 +59,7 @@ class Score(NamedTuple):
         if not problem.loss.is_classifier:
             return cls(error, error, error)
         used, row = np.unique(row, return_inverse=True)
-        log_p = log_softmax(predictions[used], axis=1)
+        log_p = log_probabilities(predictions[used])
         p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
         square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
         return cls(error, weight * square, -weight * np.maximum(log_p[at], LEAST_LOG_PROBABILITY))

@@ -12,7 +12,7 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
-from ngdt._selection.shrinkage import best_strength, shrunk_trees
+from ngdt._selection.shrinkage import best_strength, shrunk_values
 from ngdt._training.choice import Fold
 from ngdt.export import export_text
 from ngdt.losses import BoundedLoss, LogLoss
@@ -68,10 +68,10 @@ def test_leaves_are_shrunk_as_defined_and_predict_the_same_class(case):
     samples = problem.training_samples
     leaf = tree.apply(X)
     fitted = problem.refit_leaves(tree).values.argmax(axis=1)
-    for strength, shrunk in zip(
-            STRENGTHS, shrunk_trees(problem, tree, STRENGTHS), strict=True):
+    for strength, values in zip(
+            STRENGTHS, shrunk_values(problem, tree, STRENGTHS), strict=True):
         expected = of_definition(tree, leaf, y, weight, strength)
-        values, p = shrunk.values, softmax(shrunk.values, axis=1)
+        p = softmax(values, axis=1)
         reached = np.unique(leaf[samples])
         assert_array_equal(values.argmax(axis=1), fitted)
         # Else, the class with most samples has just been made the likeliest.
@@ -92,17 +92,17 @@ def test_weights_are_repetitions(case):
     row = np.repeat(np.arange(len(y)), weight.astype(int))
     weighted = make_problem(X, y, sample_weight=weight, n_outputs=tree.n_outputs)
     repeated = make_problem(X[row], y[row], n_outputs=tree.n_outputs)
-    for one, other in zip(*(shrunk_trees(each, tree, STRENGTHS) for each in (weighted, repeated)),
+    for one, other in zip(*(shrunk_values(each, tree, STRENGTHS) for each in (weighted, repeated)),
                           strict=True):
-        assert_allclose(one.values, other.values, rtol=1e-12, atol=1e-12)
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
 @given(cases(), st.sampled_from([1e-250, 1e-20, 1e20, 1e250]))
 def test_leaves_are_finite_with_any_weights(case, unit):
     tree, X, y, weight = case
     problem = make_problem(X, y, sample_weight=weight * unit, n_outputs=tree.n_outputs)
-    for shrunk in shrunk_trees(problem, tree, STRENGTHS):
-        assert np.isfinite(shrunk.values).all()
+    for values in shrunk_values(problem, tree, STRENGTHS):
+        assert np.isfinite(values).all()
 
 
 def test_the_strength_has_the_least_loss_on_the_folds():
@@ -115,7 +115,8 @@ def test_the_strength_has_the_least_loss_on_the_folds():
     for n in (3, 2):    # folds on which a candidate was tested
         strength, log_losses = best_strength(folds, trees[:n])
         scores = {each: [
-            fold.score(next(shrunk_trees(fold.problem, tree, [each]))).log_loss
+            fold.score(tree.replace(
+                values=next(shrunk_values(fold.problem, tree, [each])))).log_loss
             for fold, tree in zip(folds, trees[:n], strict=False)] for each in policy.STRENGTHS}
         losses = {each: np.concatenate(score).sum() for each, score in scores.items()}
         assert strength == min(losses, key=losses.get)
@@ -128,11 +129,10 @@ def test_probabilities_of_the_default_are_shrunk_and_no_class_changes():
     X, y = make_classification(600, flip_y=0.3, random_state=0)
     fitted = ObliqueTreeClassifier(random_state=0).fit(X, y)
     problem = make_problem(X, y)
-    shrunk = {strength: tree for strength, tree in zip(
-        policy.STRENGTHS, shrunk_trees(problem, fitted.tree_, policy.STRENGTHS), strict=True)
-        if tree == fitted.tree_}
-    assert len(shrunk) == 1
-    assert next(iter(shrunk)) > 0.0
+    strength, = (strength for strength, values in zip(
+        policy.STRENGTHS, shrunk_values(problem, fitted.tree_, policy.STRENGTHS), strict=True)
+        if fitted.tree_.replace(values=values) == fitted.tree_)
+    assert strength > 0.0
     plain = problem.refit_leaves(fitted.tree_)
     assert_array_equal(fitted.tree_.values.argmax(axis=1), plain.values.argmax(axis=1))
 

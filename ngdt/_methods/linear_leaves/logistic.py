@@ -17,6 +17,8 @@ from scipy import sparse
 from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize
 
+from ngdt._training.choice import log_probabilities
+
 # Pull on the values, in samples; and where they are not drawn to the node above: just so much that
 # they stay finite for classes without samples.
 PULL, _LEAST_PULL = 1.0, 1e-3
@@ -150,14 +152,8 @@ class LogisticNode:
         """Sum of the log losses of a model for each penalty, shape (n_penalties,)."""
         every = np.arange(len(self.y))
         return np.array([
-            -self.weight @ _log_probabilities(v + self.Z @ s.T)[every, self.y]
+            -self.weight @ log_probabilities(v + self.Z @ s.T)[every, self.y]
             for v, s in zip(value, slopes, strict=True)])
-
-
-def _log_probabilities(logits):
-    """Logarithm of the softmax of each row; for small arrays, faster than the function of SciPy."""
-    log_p = logits - logits.max(axis=1, keepdims=True)
-    return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
 
 
 def _log_of_sum(logits):
@@ -172,7 +168,7 @@ def _whitening(Z, weight, logits, ridge):
     For two classes, a step along the gradient is then a Newton step. The curvature is that of the
     mean of the classes.
     """
-    p = np.exp(_log_probabilities(logits))
+    p = np.exp(log_probabilities(logits))
     curvature = weight * (p * (1.0 - p)).mean(axis=1)
     if Z.shape[1] <= _MAX_WHITENED:
         products = (curvature[:, None] * Z).T @ Z
