@@ -66,8 +66,8 @@ LEVELS = {
     "-O2": [
         "ngdt/_core/greedy/columns.pyx", "ngdt/_core/greedy/criterion.pyx",
         "ngdt/_core/greedy/moves.pyx", "ngdt/_core/search.pyx", "ngdt/_core/sgd/epoch.pyx",
-        "ngdt/_methods/model_tree/splits.pyx", "ngdt/_methods/oc1/descent.pyx",
-        "ngdt/_methods/soft/routing.pyx",
+        "ngdt/_methods/linear_leaves/log_loss.pyx", "ngdt/_methods/model_tree/splits.pyx",
+        "ngdt/_methods/oc1/descent.pyx", "ngdt/_methods/soft/routing.pyx",
         "ngdt/_methods/tao/linear.pyx", "ngdt/_methods/tao/newton.pyx"],
     "-O1": [
         "ngdt/_core/flat_tree.pyx", "ngdt/_core/greedy/splitter.pyx", "ngdt/_core/loss.pyx",

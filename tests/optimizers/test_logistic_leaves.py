@@ -1,5 +1,7 @@
 """Linear leaves of classification: logistic regression in each node, drawn to the node above."""
 
+from itertools import pairwise
+from time import monotonic
 from unittest import mock
 
 import numpy as np
@@ -16,7 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_leaves import logistic
+from ngdt._methods.linear_leaves.log_loss import minimise_log_loss
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models
+from ngdt._training.control import NO_DEADLINE, Deadline
 from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import BoundedLoss, LogLoss
@@ -93,6 +97,33 @@ def test_the_model_of_each_node_is_the_minimiser(problem, penalty):
         expected = -data.weight[here] @ log_p[
             np.arange(len(here)), problem.y[here, 0].astype(int)]
         assert models.losses[node, 0] == pytest.approx(expected)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(1, 60), st.booleans())
+def test_steps_lower_the_loss_in_any_coordinates(seed, n_classes, n, is_diagonal):
+    random = np.random.default_rng(seed)
+    q, r = 5, n_classes if n_classes > 2 else 1
+    Z, start = random.normal(size=(n, q)), random.normal(size=(n_classes, n))
+    y, weight = random.integers(n_classes, size=n), random.random(n)
+    ridge, times = random.uniform(0.1, 1.0, q), random.integers(1, 4, r).astype(float)
+    whiten = random.normal(size=(1 if is_diagonal else q, q))
+
+    def loss(b):
+        scores = start.copy()
+        scores[-r:] += b.reshape(r, q) @ Z.T
+        log_p = log_softmax(scores, axis=0)[y, np.arange(n)]
+        return -weight @ log_p + 0.5 * times @ (b.reshape(r, q)**2 @ ridge)
+
+    def found(**options):
+        options = dict(tol=1e-9, max_steps=1000, deadline=NO_DEADLINE) | options
+        return loss(minimise_log_loss(Z, start, y, weight, ridge, times, whiten, **options))
+
+    least = minimize(loss, np.zeros(r * q), options={"gtol": 1e-8}).fun
+    assert found() <= least + 1e-9 * (1 + least)
+    losses = [found(max_steps=steps) for steps in range(4)]
+    assert losses[0] == pytest.approx(loss(np.zeros(r * q)))
+    assert all(after <= before + 1e-12 for before, after in pairwise(losses))
+    assert found(deadline=Deadline(monotonic() - 1.0)) == losses[1]
 
 
 @pytest.mark.parametrize("data", [load_breast_cancer, load_iris])

@@ -13,10 +13,9 @@ from contextlib import suppress
 
 import numpy as np
 from numpy.linalg import LinAlgError, cholesky
-from scipy import sparse
 from scipy.linalg.lapack import dtrtri
-from scipy.optimize import minimize
 
+from ngdt._methods.linear_leaves.log_loss import minimise_log_loss
 from ngdt._training.choice import log_probabilities
 
 # Pull on the values, in samples; and where they are not drawn to the node above: just so much that
@@ -35,7 +34,7 @@ _MAX_WHITENED = 500
 _MANY_CLASSES = 50
 # Gradient at which a model is good enough, in standard errors of the coefficients, and limit of the
 # number of steps.
-TOLERANCE, _MAX_STEPS = 2e-2, 100
+TOLERANCE, _MAX_STEPS = 5e-3, 100
 
 
 class LogisticNode:
@@ -97,56 +96,32 @@ class LogisticNode:
         It minimises the sum of the log loss and half of its squares times `ridge`.
         """
         n_classes = logits.shape[1]
-        contrast = np.array([[-0.5], [0.5]]) if n_classes == 2 else np.eye(n_classes)
+        if n_classes == 2:      # of the difference of the logits
+            step, = self._minimise(Z, logits, self.y, ridge, np.ones(1))
+            return np.column_stack([-0.5 * step, 0.5 * step])
         if n_classes < _MANY_CLASSES:
-            return self._minimise(Z, logits, self.y, ridge, contrast)
+            return self._minimise(Z, logits, self.y, ridge, np.ones(n_classes)).T
         present, y = np.unique(self.y, return_inverse=True)
         is_absent = np.ones(n_classes, bool)
         is_absent[present] = False
-        if is_absent.sum() < 2:
-            return self._minimise(Z, logits, self.y, ridge, contrast)
+        times = np.ones(len(present) + 1)
+        times[-1] = is_absent.sum()
+        if times[-1] < 2:
+            return self._minimise(Z, logits, self.y, ridge, np.ones(n_classes)).T
         # They make one class, and the squares of its step count as often as there are of them.
         logits = np.column_stack([logits[:, present], _log_of_sum(logits[:, is_absent])])
-        contrast = np.eye(len(present) + 1)
-        contrast[-1, -1] /= np.sqrt(is_absent.sum())
-        found = self._minimise(Z, logits, y, ridge, contrast)
+        found = self._minimise(Z, logits, y, ridge, times).T
         step = np.empty((len(found), n_classes))
         step[:, present], step[:, is_absent] = found[:, :-1], found[:, -1:]
         return step
 
-    def _minimise(self, Z, logits, y, ridge, contrast):
-        """`_step` for labels y, from what `contrast` turns into the step of each class."""
-        n = len(logits)
-        Z = np.column_stack([Z, np.ones(n)])
-        every, weight = np.arange(n), self.weight
-        whiten = _whitening(Z, weight, logits, ridge)
-        # Rows are classes: NumPy adds up long rows in less time than many short ones.
-        start = logits.T.copy()
-
-        def objective(flat):
-            step = flat.reshape(contrast.shape[1], -1) @ whiten.T
-            scores = (contrast @ step) @ Z.T
-            scores += start
-            scores -= scores.max(axis=0)
-            own = scores[y, every]
-            p = np.exp(scores, out=scores)
-            total = p.sum(axis=0)
-            loss = weight @ (np.log(total) - own) + 0.5 * ridge @ (step * step).sum(axis=0)
-            p *= weight / total
-            p[y, every] -= weight
-            gradient = contrast.T @ (p @ Z) + ridge * step
-            return loss, (gradient @ whiten).ravel()
-
-        def look(_):
-            if not deadline.fits():
-                raise StopIteration     # the model is what has been reached
-
-        deadline = self.data.problem.control.deadline
-        found = minimize(
-            objective, np.zeros(Z.shape[1] * contrast.shape[1]), jac=True, method="L-BFGS-B",
-            callback=look if deadline.is_set else None,
-            options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": _MAX_STEPS})
-        return whiten @ (contrast @ found.x.reshape(contrast.shape[1], -1)).T
+    def _minimise(self, Z, logits, y, ridge, times):
+        """The step of the last classes, as many as `times` has; by class."""
+        Z = np.ascontiguousarray(np.column_stack([Z, np.ones(len(Z))]))
+        return minimise_log_loss(
+            Z, np.ascontiguousarray(logits.T), y, self.weight, ridge, times,
+            _whitening(Z, self.weight, logits, ridge), tol=TOLERANCE, max_steps=_MAX_STEPS,
+            deadline=self.data.problem.control.deadline)
 
     def losses(self, value, slopes):
         """Sum of the log losses of a model for each penalty, shape (n_penalties,)."""
@@ -163,10 +138,10 @@ def _log_of_sum(logits):
 
 
 def _whitening(Z, weight, logits, ridge):
-    """Coordinates of the coefficients in which the curvature is about 1 in each direction.
+    """What turns coordinates with a curvature of about 1 in each direction into coefficients.
 
     For two classes, a step along the gradient is then a Newton step. The curvature is that of the
-    mean of the classes.
+    mean of the classes. Of a diagonal matrix, only the diagonal is returned, shape (1, p + 1).
     """
     p = np.exp(log_probabilities(logits))
     curvature = weight * (p * (1.0 - p)).mean(axis=1)
@@ -175,5 +150,5 @@ def _whitening(Z, weight, logits, ridge):
         products.flat[::len(ridge) + 1] += ridge
         # Next to products that are huge, the ridge is lost in rounding.
         with suppress(LinAlgError):
-            return dtrtri(cholesky(products), lower=1)[0].T
-    return sparse.diags_array(1.0 / np.sqrt(curvature @ Z**2 + ridge))
+            return np.ascontiguousarray(dtrtri(cholesky(products), lower=1)[0])
+    return 1.0 / np.sqrt(curvature @ Z**2 + ridge)[None]
