@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from ngdt._estimators.display import watching
 from ngdt._util.numbers import aligned, count
 from ngdt.cli._contenders import CONTENDERS
-from ngdt.cli._errors import Mistake
 from ngdt.cli._models import size
 from ngdt.cli._options import (
+    Mistake,
     add_output_argument,
     add_training_arguments,
     check_is_scored,

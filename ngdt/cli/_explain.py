@@ -4,10 +4,9 @@
   ngdt explain titanic.ngdt titanic.csv --row 5 -o row5.png
 """
 
-from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import add_model_argument, load_model
-from ngdt.cli._options import positive_int
+from ngdt.cli._options import Mistake, positive_int
 from ngdt.cli._tables import add_data_arguments, samples_for
 
 HELP = "say why rows of a table are predicted as they are"

@@ -4,10 +4,9 @@
   ngdt export wine.ngdt -o wine.c, and -o wine.h for its header
 """
 
-from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, load_model, tree_of
-from ngdt.cli._options import positive_int
+from ngdt.cli._options import Mistake, positive_int
 from ngdt.export import (
     export_c,
     export_graphviz,

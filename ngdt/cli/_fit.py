@@ -11,9 +11,9 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
 from ngdt._util.numbers import count
-from ngdt.cli._errors import Mistake
 from ngdt.cli._models import size
 from ngdt.cli._options import (
+    Mistake,
     add_output_argument,
     add_training_arguments,
     check_is_scored,

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ngdt._files.container import writing
 from ngdt._util.optional import import_optional
-from ngdt.cli._errors import Mistake
-from ngdt.cli._options import add_output_argument, check_output
+from ngdt.cli._options import Mistake, add_output_argument, check_output
 from ngdt.plotting._style import import_pyplot
 
 

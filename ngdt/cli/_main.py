@@ -10,8 +10,7 @@ from contextlib import suppress
 from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
-from ngdt.cli._errors import Mistake
-from ngdt.cli._options import ESTIMATORS
+from ngdt.cli._options import ESTIMATORS, Mistake
 
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,

@@ -12,8 +12,7 @@ from ngdt._forest import ObliqueBoostingRegressor
 from ngdt._forest.base import ObliqueForest
 from ngdt._util.numbers import count
 from ngdt._util.validation import did_you_mean
-from ngdt.cli._errors import Mistake
-from ngdt.cli._options import FILES
+from ngdt.cli._options import FILES, Mistake
 from ngdt.path import TAOPathCV
 from ngdt.persistence import InvalidModelFile, load
 

@@ -13,7 +13,6 @@ from ngdt import (
     ObliqueTreeRegressor,
 )
 from ngdt._util.validation import did_you_mean
-from ngdt.cli._errors import Mistake
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LOSSES
 from ngdt.optimizers import OPTIMIZERS
@@ -30,6 +29,10 @@ _ALGORITHMS = {"init": INITIALIZERS, "optimizer": OPTIMIZERS}
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 # Largest number of different whole numbers that are taken for classes.
 MAX_CLASSES = 10
+
+
+class Mistake(Exception):
+    """The mistake of the user, and the way out, in one line: it ends the command with code 2."""
 
 
 def positive_int(text):

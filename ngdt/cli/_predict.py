@@ -14,9 +14,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._files.container import writing
-from ngdt.cli._errors import Mistake
 from ngdt.cli._models import add_model_argument, load_model
-from ngdt.cli._options import add_output_argument, check_is_scored, check_output, labels
+from ngdt.cli._options import (
+    Mistake,
+    add_output_argument,
+    check_is_scored,
+    check_output,
+    labels,
+)
 from ngdt.cli._scores import losses, score
 from ngdt.cli._tables import (
     add_data_arguments,

@@ -17,9 +17,8 @@ from sklearn.datasets import load_svmlight_file
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
-from ngdt.cli._errors import Mistake
 from ngdt.cli._models import estimators_of
-from ngdt.cli._options import FILES
+from ngdt.cli._options import FILES, Mistake
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Types that can be read from standard input.
