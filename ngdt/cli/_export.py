@@ -5,7 +5,7 @@
 """
 
 from ngdt.cli._formats import add_format_arguments, chosen_format, write
-from ngdt.cli._models import add_model_argument, load_model, tree_of
+from ngdt.cli._models import add_model_argument, chosen_tree, load_model
 from ngdt.cli._options import Mistake, positive_int
 from ngdt.export import (
     export_c,
@@ -29,17 +29,17 @@ def _c(model, arguments):
 FORMATS = {
     "c": (_c, (".c", ".h")),
     "sql": (lambda model, arguments: export_sql(
-        tree_of(model, arguments.tree), table=arguments.table,
+        chosen_tree(model, arguments.tree), table=arguments.table,
         probabilities=arguments.probabilities), (".sql",)),
     "json": (lambda model, _: export_json(model, indent=1), (".json",)),
     "onnx": (lambda model, arguments: export_onnx(
         model, dtype=arguments.dtype or "float").SerializeToString(), (".onnx",)),
     "rules": (lambda model, arguments: "\n".join(map(str, export_rules(
-        tree_of(model, arguments.tree)))), (".rules",)),
+        chosen_tree(model, arguments.tree)))), (".rules",)),
     "text": (lambda model, arguments: export_text(
-        tree_of(model, arguments.tree), n_terms=None), (".txt",)),
+        chosen_tree(model, arguments.tree), n_terms=None), (".txt",)),
     "dot": (lambda model, arguments: export_graphviz(
-        tree_of(model, arguments.tree), filled=True, rounded=True), (".dot", ".gv")),
+        chosen_tree(model, arguments.tree), filled=True, rounded=True), (".dot", ".gv")),
 }
 
 

@@ -70,7 +70,7 @@ def estimators_of(model):
     return model.estimators_ if is_forest(model) else [model]
 
 
-def tree_of(model, number):
+def chosen_tree(model, number):
     """The estimator of one tree.
 
     Parameters

@@ -15,11 +15,11 @@ from ngdt._inspection.rules import one_line
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,
+    chosen_tree,
     estimators_of,
     is_forest,
     load_model,
     purpose,
-    tree_of,
 )
 from ngdt.cli._options import positive_int
 from ngdt.export import export_html, export_text
@@ -33,7 +33,7 @@ _N_COLUMNS = 8
 def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
-    tree = tree_of(model, arguments.tree)
+    tree = chosen_tree(model, arguments.tree)
     rules = export_text(tree, n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
     return f"{tree.summary()}\n{purpose(tree)}\n\n{rules}"
 
@@ -53,14 +53,14 @@ def _forest(model):
 
 def _picture(kind, model, arguments):
     pyplot()
-    tree = tree_of(model, arguments.tree)
+    tree = chosen_tree(model, arguments.tree)
     depth = {} if arguments.max_depth is None else {"max_depth": arguments.max_depth}
     return image(plot_tree(tree, **depth).figure, kind)
 
 
 def _page(model, arguments):
     return export_html(
-        tree_of(model, arguments.tree), title=Path(arguments.model).stem,
+        chosen_tree(model, arguments.tree), title=Path(arguments.model).stem,
         n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
 
 
