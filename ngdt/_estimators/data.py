@@ -23,12 +23,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ngdt._core.loss import Loss
 from ngdt._core.tree import Tree
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import (
-    check_names_of_targets,
-    check_targets,
-    names_of_targets,
-    warn_of_target,
-)
+from ngdt._encoding.check_targets import check_targets, names_of_targets, warn_of_target
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
@@ -322,27 +317,6 @@ class RegressorData(RegressorScore):
 
     _default_loss = "squared"
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
-
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination R² of the predictions, the mean over several targets.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            A data frame of several targets needs the columns of training, in the same order.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-            1 at best, 0 for predictions of the mean.
-        """
-        check_is_fitted(self)
-        check_names_of_targets(self._targets, y)
-        return super().score(X, y, sample_weight)
 
     def _encode_targets(self, y, sample_weight, resume, known):
         loss = resolve_loss(self, self._default_loss)

@@ -4,8 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import power_of_two
+from ngdt._encoding.check_targets import check_names_of_targets
 
 # Size of numbers from which sums of squares may overflow, and below the inverse of which vanish.
 _LARGE = 1e140
@@ -25,22 +27,25 @@ def r2(y, predictions, sample_weight=None):
 
 
 class RegressorScore(RegressorMixin):
-    """Mixin of regressors, whose score large targets do not make NaN."""
+    """Mixin of regressors with `_targets`, whose score large targets do not make NaN."""
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Coefficient of determination, R2, of the predictions.
+        """Coefficient of determination R² of the predictions, the mean over several targets.
 
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            A data frame of several targets needs the columns of training, in the same order.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         float
-            1 at best, 0 for predictions of the mean; of several targets, the mean.
+            1 at best, 0 for predictions of the mean.
         """
+        check_is_fitted(self)
+        check_names_of_targets(self._targets, y)
         return r2(y, self.predict(X), sample_weight)

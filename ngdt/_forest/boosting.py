@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import target_fences, winsorized
-from ngdt._encoding.check_targets import check_names_of_targets
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_loss
 from ngdt._estimators.score import RegressorScore
@@ -237,25 +236,6 @@ class ObliqueBoostingRegressor(
         return last.predict_quantiles(X, quantiles) + sum(
             each.predict(X)[:, np.newaxis] for each in others)
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination R² of the predictions, the mean over several targets.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `ObliqueForestRegressor.score`.
-
-        Returns
-        -------
-        float
-            1 at best, 0 for predictions of the mean.
-        """
-        check_is_fitted(self)
-        check_names_of_targets(self.estimators_[0]._targets, y)
-        return super().score(X, y, sample_weight)
-
     def summary(self) -> str:
         """Say how many trees and leaves there are, and what the second forest gained.
 
@@ -270,6 +250,10 @@ class ObliqueBoostingRegressor(
         before, after = self.oob_errors_
         return (f"{self._outcome().capitalize()} in all.\nThe second lowered the out-of-bag "
                 f"squared error from {format_number(before)} to {format_number(after)}.")
+
+    @property
+    def _targets(self):
+        return self.estimators_[0]._targets
 
     def _outcome(self):
         if len(self.estimators_) == 1:
