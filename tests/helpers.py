@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 
+from ngdt import Tree
 from ngdt._training.problem import Problem
 from ngdt.export import export_text
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
@@ -171,6 +173,22 @@ def complete_children(depth):
     child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
     child[child >= m] = ~(child[child >= m] - m)
     return child.T.copy()
+
+
+def complete_tree(depth, n_features=6):
+    """Complete tree of a depth, each node with weights of its own."""
+    m = 2**depth - 1
+    weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
+    return Tree(weights, np.zeros(m), *complete_children(depth), np.eye(m + 1))
+
+
+def prunings(tree, child):
+    """All sets of nodes and leaves that subtrees may be turned into."""
+    yield (child,)
+    if child >= 0:
+        sides = tree.children_left[child], tree.children_right[child]
+        for left, right in product(*(list(prunings(tree, side)) for side in sides)):
+            yield (*left, *right)
 
 
 def nested(tree, X, weight):

@@ -1,6 +1,5 @@
 """GreedyLP: its linear program, the form of its data, its growth and its pruning."""
 
-from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from helpers import examples, make_problem
+from helpers import examples, make_problem, prunings
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.scaling import Scaling
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
@@ -163,15 +162,6 @@ def test_limits_count_equal_samples_each_as_one(limits):
 
 
 # --- pruning --------------------------------------------------------------------------------------
-
-
-def prunings(tree, child):
-    """All sets of nodes and leaves that subtrees may be turned into."""
-    yield (child,)
-    if child >= 0:
-        sides = tree.children_left[child], tree.children_right[child]
-        for left, right in product(*(list(prunings(tree, side)) for side in sides)):
-            yield (*left, *right)
 
 
 @given(trees(n_internal=st.integers(0, 6)), st.integers(1, 8) | st.just(10**12), st.data())

@@ -1,6 +1,5 @@
 """Cost-complexity pruning, against scikit-learn and against all subtrees of small trees."""
 
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import random_children
+from helpers import prunings, random_children
 from ngdt import Tree
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.pruning import cost_complexity_path, prune_cost_complexity
@@ -84,15 +83,6 @@ def test_pruned_trees_are_those_of_scikit_learn(name, weighted):
 
 
 # --- definition -----------------------------------------------------------------------------------
-
-
-def prunings(tree, child):
-    """All sets of nodes and leaves that subtrees may be turned into."""
-    yield (child,)
-    if child >= 0:
-        sides = tree.children_left[child], tree.children_right[child]
-        for left, right in product(*(list(prunings(tree, side)) for side in sides)):
-            yield (*left, *right)
 
 
 def samples_below(tree, X):

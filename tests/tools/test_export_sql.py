@@ -4,10 +4,12 @@ import math
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exported_tables import random_tree
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueTreeClassifier,
@@ -17,8 +19,6 @@ from ngdt import (
 )
 from ngdt.export import export_sql
 from ngdt.testing.strategies import problems
-
-pd = pytest.importorskip("pandas")
 
 
 def answer(query, rows, names):
@@ -57,18 +57,6 @@ def frame_of(rng, n):
 
 def rows_of(frame):
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-
-
-def random_tree(rng, n_features, n_outputs):
-    """A tree of six splits on few features; sums of its numbers are exact."""
-    weights = rng.integers(-3, 4, (6, n_features)) * (rng.random((6, n_features)) < 0.4) / 2
-    weights[0] *= np.arange(n_features) < 3
-    slopes = rng.integers(-2, 3, (7, n_outputs, n_features)) * rng.choice([0.0, 0.5], (7, 1, 1))
-    ranges = np.sort(rng.integers(-3, 4, (7, n_outputs, 2)))
-    return Tree(
-        weights, rng.integers(-3, 4, 6) / 2, [1, 3, 5, ~0, ~2, ~4], [2, 4, ~6, ~1, ~3, ~5],
-        rng.integers(-3, 4, (7, n_outputs)), *[(None, None), (slopes, None), (slopes, ranges)][
-            rng.integers(3)])
 
 
 @pytest.mark.filterwarnings("ignore:X. values that did not occur")

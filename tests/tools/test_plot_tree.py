@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from helpers import complete_children
+from helpers import complete_tree
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._util.numbers import format_number
 from ngdt.export import export_html, export_text
@@ -39,13 +39,6 @@ def classifier(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])
     return ObliqueTreeClassifier(max_depth=2, optimizer=None, random_state=0).fit(X, names[y])
-
-
-def complete(depth, n_features=6):
-    """Complete tree of a depth, each node with weights of its own."""
-    m = 2**depth - 1
-    weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
-    return Tree(weights, np.zeros(m), *complete_children(depth), np.eye(m + 1))
 
 
 def texts(ax):
@@ -165,14 +158,14 @@ def test_a_regressor_has_means_and_values(iris):
 def test_trees_without_samples_and_of_one_leaf():
     ax = plot_tree(Tree(np.empty((0, 6)), [], [], [], [[0.0, 1.0]]))
     assert texts(ax) == ["1", "73.1 %", "0", "1"]
-    assert not any("samples" in text for text in texts(plot_tree(complete(2))))
+    assert not any("samples" in text for text in texts(plot_tree(complete_tree(2))))
 
 
 def test_subtrees_that_are_not_drawn():
-    ax = plot_tree(complete(3), max_depth=2)
+    ax = plot_tree(complete_tree(3), max_depth=2)
     assert texts(ax).count("… 2 leaves") == 4
     assert len(boxes(ax)) == 7
-    assert len(boxes(plot_tree(complete(4, n_features=1), max_depth=None))) == 31
+    assert len(boxes(plot_tree(complete_tree(4, n_features=1), max_depth=None))) == 31
 
 
 def test_a_pipeline_is_drawn_in_units_of_the_table(iris):
@@ -254,7 +247,7 @@ def test_the_colours_of_classes_differ():
 
 
 def test_weights_as_images():
-    tree = complete(2)
+    tree = complete_tree(2)
     ax = plot_tree(tree, shape=(2, 3))
     for node, image in enumerate(sorted(ax.get_images(), key=lambda image: image.get_extent()[3])):
         low, high = image.get_clim()
@@ -267,7 +260,7 @@ def test_weights_as_images():
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_leaves_as_the_mean_of_their_images(form):
-    tree = complete(2)
+    tree = complete_tree(2)
     X = np.random.default_rng(0).integers(0, 9, (20, 6)) - 4.0
     X = X[tree.apply(X) != 2]
     leaf = tree.apply(X)

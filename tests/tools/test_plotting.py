@@ -7,7 +7,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from helpers import complete_children
+from helpers import complete_tree
 from ngdt import ObliqueTreeClassifier, Tree, plotting
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -27,13 +27,6 @@ def classifier(iris):
     return ObliqueTreeClassifier(max_depth=3, optimizer=None, random_state=0).fit(*iris)
 
 
-def complete(depth, n_features=6):
-    """Complete tree of a depth, each node with weights of its own."""
-    m = 2**depth - 1
-    weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
-    return Tree(weights, np.zeros(m), *complete_children(depth), np.eye(m + 1))
-
-
 def stump_of_one_leaf():
     return Tree(np.empty((0, 6)), [], [], [], [[0.0, 1.0]])
 
@@ -45,7 +38,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 def test_weights_as_images():
-    tree = complete(2)
+    tree = complete_tree(2)
     axes = plotting.plot_weights(tree, shape=(2, 3))
     assert [ax.get_title() for ax in axes] == [
         "root", "left child of the root", "right child of the root"]
@@ -97,7 +90,7 @@ def test_axis_aligned_splits_are_written_out(weight, text):
 
 
 def test_children_that_are_leaves_are_left_out():
-    assert len(plotting.plot_weights(complete(1))) == 1
+    assert len(plotting.plot_weights(complete_tree(1))) == 1
     assert plotting.plot_weights(stump_of_one_leaf()) == []
 
 
