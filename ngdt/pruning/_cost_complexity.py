@@ -1,7 +1,7 @@
 """Minimal cost-complexity pruning, by Breiman et al. (1984)."""
 
 from ngdt._util.validation import check_number
-from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace
+from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace_subtrees
 from ngdt.pruning._sequence import pruning_sequence
 
 
@@ -99,4 +99,4 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
     sequence = pruning_sequence(tree, leaf, y, weight, loss)
     replacement = first_leaves(tree, sequence.is_leaf(ccp_alpha * y.shape[1]))
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
-    return replace(tree.make_constant(new, fitted[new]), replacement)
+    return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)

@@ -8,7 +8,7 @@ from ngdt.pruning._replace import (
     fit_replaced,
     identity,
     present_targets,
-    replace,
+    replace_subtrees,
 )
 
 
@@ -115,7 +115,7 @@ def merge_same_leaves(tree):
     Tree
         It predicts the same for every sample.
     """
-    return replace(tree, _merged(
+    return replace_subtrees(tree, _merged(
         tree, lambda left, right: (tree.values[left] == tree.values[right]).all()))
 
 
@@ -175,10 +175,10 @@ def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
     # For regression, the leaves of a subtree all predict the same, and one of them stays. For
     # classification, its probabilities are fitted to all samples of the subtree.
     if not loss.is_classifier:
-        return replace(tree, replacement)
+        return replace_subtrees(tree, replacement)
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
     # Fitted values that predict another class are not taken: the samples may have other classes,
     # and a pseudo-count may outweigh tiny sample weights. Nor do they replace linear leaves.
     predicted = _predicted(tree, loss)
     new = new[fitted[new].argmax(axis=1) == predicted[new, 0]]
-    return replace(tree.make_constant(new, fitted[new]), replacement)
+    return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)

@@ -32,7 +32,7 @@ def identity(tree):
     return np.arange(2 * tree.n_internal + 1)
 
 
-def replace(tree, replacement):
+def replace_subtrees(tree, replacement):
     """Replace some nodes by a node or leaf below them.
 
     `replacement` has the replacement of each node and leaf; leaves are counted after the nodes.
@@ -69,7 +69,7 @@ def collapse(tree, is_leaf):
     Tree
         A subtree is replaced by its first leaf. The tree itself if there is nothing to do.
     """
-    return replace(tree, first_leaves(tree, is_leaf))
+    return replace_subtrees(tree, first_leaves(tree, is_leaf))
 
 
 def collapse_to(tree, is_leaf, values):
@@ -90,7 +90,7 @@ def collapse_to(tree, is_leaf, values):
     replacement = first_leaves(tree, is_leaf)
     # Several nodes may have the same first leaf. The last that is written is the topmost.
     nodes = np.flatnonzero(is_leaf)[::-1]
-    small = replace(
+    small = replace_subtrees(
         tree.make_constant(replacement[nodes] - tree.n_internal, values[nodes]), replacement)
     has_idle_slopes = small.slopes is not None and not small.slopes.any()
     return small.replace(values=small.values) if has_idle_slopes else small

@@ -5,7 +5,7 @@ import numpy as np
 from ngdt._core.structure import child_ids
 from ngdt._core.tree import check_is_tree
 from ngdt._util.validation import check_matrix
-from ngdt.pruning._replace import children_first, identity, present_samples, replace
+from ngdt.pruning._replace import children_first, identity, present_samples, replace_subtrees
 
 
 def prune_dead_branches(tree, X, *, sample_weight=None):
@@ -77,7 +77,7 @@ def prune_zero_weight_nodes(tree):
     replacement, children = identity(tree), child_ids(tree)
     for node in np.flatnonzero(n_nonzero == 0):
         replacement[node] = children[node, int(tree.thresholds[node] < 0)]
-    return replace(tree, replacement)
+    return replace_subtrees(tree, replacement)
 
 
 def keep_reached(tree, reached):
@@ -101,4 +101,4 @@ def keep_reached(tree, reached):
         alive[node] = len(sides) > 0
         if len(sides) == 1:
             replacement[node] = sides[0]
-    return replace(tree, replacement)
+    return replace_subtrees(tree, replacement)
