@@ -1,14 +1,13 @@
 """Trees as a list of rules, one for each leaf."""
 
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
-from ngdt.export._parts import UNCERTAIN, leaf_lines, paths, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, traverse, writable
 
 
 class LeafRule(NamedTuple):
@@ -121,20 +120,20 @@ def export_rules(
         model, feature_names=feature_names, class_names=class_names, X=X)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
     checked = None if held_out is None else held_out_leaves(model, held_out)
-
-    @cache      # all leaves below a node share its condition
-    def condition(node, left):
-        return condition_of(captions, node, n_terms, digits, left=left)
-
-    for leaf, path in paths(captions.tree):
-        conditions = _nearest(condition(*each) for each in path)
-        rules.append(LeafRule(
-            leaf, tuple(writable(str(condition)) for condition in conditions),
-            writable("; ".join(leaf_lines(captions, leaf, n_terms, digits))),
-            None if counts is None else int(counts[m + leaf]),
-            all(condition.is_certain for condition in conditions),
-            None if counts is None else float(counts[m + leaf] / max(counts[0], 1)),
-            None if checked is None else checked[leaf]))
+    path = []       # the conditions from the root down
+    for type_, number, depth in traverse(captions.tree):
+        if type_ in ("split", "else"):
+            path[depth:] = [
+                condition_of(captions, number, n_terms, digits, left=type_ == "split")]
+        elif type_ == "leaf":
+            conditions = _nearest(path[:depth])
+            rules.append(LeafRule(
+                number, tuple(writable(str(condition)) for condition in conditions),
+                writable("; ".join(leaf_lines(captions, number, n_terms, digits))),
+                None if counts is None else int(counts[m + number]),
+                all(condition.is_certain for condition in conditions),
+                None if counts is None else float(counts[m + number] / max(counts[0], 1)),
+                None if checked is None else checked[number]))
     return sorted(rules, key=lambda rule: -(rule.n_samples or 0)) if by_coverage else rules
 
 

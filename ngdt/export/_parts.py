@@ -166,27 +166,6 @@ def _item(child, depth, max_depth):
     return "cut" if depth == max_depth else "split", int(child), depth
 
 
-def paths(tree):
-    """Paths from the root to each leaf, from left to right.
-
-    Parameters
-    ----------
-    tree : Tree
-
-    Yields
-    ------
-    leaf : int
-    path : list of tuple (node, left)
-        From the root down: the node, and whether the leaf is on its left.
-    """
-    path = []
-    for type_, number, depth in traverse(tree):
-        if type_ == "leaf":
-            yield number, path[:depth]
-        elif type_ != "end":
-            path[depth:] = [(number, type_ == "split")]
-
-
 def writable(text):
     """Text for readers, with U+FFFD in place of characters that cannot be written.
 
