@@ -19,7 +19,7 @@ from ngdt import Tree
 from ngdt._training.problem import Problem
 from ngdt.export import export_text
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
-from ngdt.optimizers import SGD, EndToEnd, LinearLeaves
+from ngdt.optimizers import SGD, EndToEnd, LinearLeaves, Optimizer, OptimizerResult
 from ngdt.testing.strategies import trees
 from reference import splits
 
@@ -206,6 +206,15 @@ def nested(tree, X, weight):
 
 
 # --- checks --------------------------------------------------------------------------------------
+
+
+class Wrecker(Optimizer):
+    """Returns the same splits with leaves that know nothing."""
+
+    is_stochastic = True
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
 
 
 class StopAt:

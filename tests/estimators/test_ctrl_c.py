@@ -6,12 +6,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import ngdt._estimators.base
 import ngdt._selection.train
-from helpers import StopAt
+from helpers import StopAt, Wrecker
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Regrow
+from ngdt.optimizers import SSGD, Annealed, Regrow
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 FRACTIONS = pytest.mark.parametrize("fraction", ["auto", 0.3, None])
@@ -75,15 +75,6 @@ def test_while_the_baseline_grows(estimator, fraction, digits, monkeypatch):
     without = estimator(3, init="random_complete", optimizer=quick, random_state=0)
     if fraction == "auto":
         assert model.tree_ == without.set_params(validation_fraction=None).fit(X, y).tree_
-
-
-class Wrecker(Optimizer):
-    """Returns the same splits with leaves that know nothing."""
-
-    is_stochastic = True
-
-    def _optimize(self, tree, problem):
-        return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
 
 
 def test_while_a_baseline_that_won_grows_from_all_samples(digits, monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from helpers import in_nightly
+from helpers import Wrecker, in_nightly
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -168,11 +168,6 @@ def test_a_named_method_trains_on_all_of_x(estimator, fraction):
 
 def test_a_worse_tree_loses_on_them():
     X, y, val = CANCER
-
-    class Wrecker(Spy):
-        def _optimize(self, tree, problem):
-            return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
-
     model = ObliqueTreeClassifier(4, optimizer=Wrecker()).fit(X, y, **val)
     assert model.baseline_kept_
     assert model.tree_ == ObliqueTreeClassifier(

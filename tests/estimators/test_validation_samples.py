@@ -1,14 +1,14 @@
 """Validation samples, and the baseline that a trained tree has to beat."""
 
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers import Wrecker
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.folds import hold_out
 from ngdt._util.stopped import Stopped
-from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
+from ngdt.optimizers import SSGD
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -48,20 +48,11 @@ def test_auto_holds_out_a_tenth_of_many_rows(rows, held):
     assert (0 if validation is None else np.count_nonzero(validation)) == held
 
 
-class _Wrecker(Optimizer):
-    """Returns the same splits with leaves that know nothing."""
-
-    is_stochastic = True
-
-    def _optimize(self, tree, problem):
-        return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
-
-
 @BOTH
 @pytest.mark.parametrize("fraction", [0.2, "auto"])
 def test_a_worse_result_loses_to_the_pruned_tree_grown_on_all_samples(estimator, fraction, digits):
     fitted = estimator(
-        4, optimizer=_Wrecker(), validation_fraction=fraction, random_state=0).fit(*digits)
+        4, optimizer=Wrecker(), validation_fraction=fraction, random_state=0).fit(*digits)
     assert fitted.baseline_kept_
     assert fitted.tree_ == estimator(
         4, init="pruned", optimizer=None, random_state=0).fit(*digits).tree_
@@ -71,7 +62,7 @@ def test_a_worse_result_loses_to_the_pruned_tree_grown_on_all_samples(estimator,
 @pytest.mark.parametrize("init", ["auto", "info_gain"])
 def test_training_says_that_the_baseline_is_kept(init, verbose, digits, capsys):
     model = ObliqueTreeClassifier(
-        4, init=init, optimizer=_Wrecker(), random_state=0, verbose=verbose)
+        4, init=init, optimizer=Wrecker(), random_state=0, verbose=verbose)
     with pytest.warns(UserWarning, match="was kept"):
         model.fit(*digits)
     assert model.baseline_kept_
@@ -91,13 +82,13 @@ def test_a_better_result_wins_against_the_start(fraction, digits):
 def test_a_perfect_tree_is_not_wrecked_without_a_word(fraction, kept, digits):
     start = ObliqueTreeClassifier(None, optimizer=None).fit(*digits)
     fitted = ObliqueTreeClassifier(
-        init=start, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
+        init=start, optimizer=Wrecker(), validation_fraction=fraction).fit(*digits)
     assert fitted.baseline_kept_ == kept
     assert (fitted.tree_ == start.tree_) == kept
 
 
 def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):
-    class Interrupted(_Wrecker):
+    class Interrupted(Wrecker):
         calls = 0
 
         def _optimize(self, tree, problem):
@@ -111,6 +102,6 @@ def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):
 
 
 def test_without_held_out_rows_nothing_competes(digits):
-    fitted = ObliqueTreeClassifier(4, optimizer=_Wrecker(), validation_fraction=None).fit(*digits)
+    fitted = ObliqueTreeClassifier(4, optimizer=Wrecker(), validation_fraction=None).fit(*digits)
     assert not fitted.baseline_kept_
     assert not fitted.tree_.values.any()
