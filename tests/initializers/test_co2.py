@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
 from helpers import FORMS, TASKS, StopAt, make_problem, oblique_problem
@@ -10,7 +9,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.control import Control
 from ngdt.inference import empirical_loss
 from ngdt.initializers import CO2, InfoGain
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD
 from reference import splits as naive_splits
 
@@ -85,34 +84,6 @@ def test_each_split_is_trained_on_the_samples_of_its_node():
     assert len(Watched.seen) == tree.n_internal == 3
     expected = {(problem.sample_weight * path[:, node]).tobytes() for node in range(3)}
     assert {weight.tobytes() for weight in Watched.seen} == expected
-
-
-@FORMS
-@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_samples_of_no_weight_do_not_exist(form, loss):
-    problem, X = oblique_problem(loss)
-    absent = problem.sample_weight == 0
-    assert absent.sum() > 10
-    wild, y = X.copy(), problem.y.copy()
-    wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
-    one, other = (
-        CO2().initialize(problem.replace(X=form(data), y=targets, max_depth=3))
-        for data, targets in ((X, problem.y), (wild, y)))
-    assert one == other
-
-
-def test_sparse_data_give_the_same_tree_where_sums_are_exact():
-    random = np.random.default_rng(0)
-    X = np.zeros((120, 5))
-    X[np.arange(120), random.integers(0, 5, 120)] = random.integers(-4, 5, 120)
-    y = (X.sum(axis=1) > 0) ^ (X[:, 0] > 2)
-    trees = [
-        ObliqueTreeClassifier(
-            3, init=CO2(optimizer=SGD(epochs=3, nu=50.0)), optimizer=None, standardize=False,
-            random_state=0).fit(form(X), y).tree_
-        for form in (np.asarray, sparse.csr_array)]
-    assert trees[0] == trees[1]
-    assert np.count_nonzero(trees[0].weights) > trees[0].n_internal
 
 
 def test_oblique_splits_lower_the_training_loss_on_digits():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from helpers import FORMS, TASKS, examples, oblique_problem
@@ -253,33 +252,6 @@ def test_weight_is_repetition(form, loss, load):
     assert one.n_leaves > 2
     assert (np.count_nonzero(one.weights, axis=1) > 1).any()
     np.testing.assert_array_equal(one.apply(X[weight > 0]), other.apply(X[weight > 0]))
-
-
-@FORMS
-@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_samples_of_no_weight_do_not_exist(form, loss):
-    problem, X = oblique_problem(loss)
-    absent = problem.sample_weight == 0
-    wild, y = X.copy(), problem.y.copy()
-    wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
-    one, other = (
-        OC1().initialize(problem.replace(X=form(data), y=targets))
-        for data, targets in ((X, problem.y), (wild, y)))
-    assert one == other
-
-
-def test_sparse_data_give_the_same_tree_where_sums_are_exact():
-    random = np.random.default_rng(0)
-    X = np.zeros((120, 5))
-    X[np.arange(120), random.integers(0, 5, 120)] = random.integers(-4, 5, 120)
-    y = (X.sum(axis=1) > 0) ^ (X[:, 0] > 2)
-    trees = [
-        ObliqueTreeClassifier(
-            3, init="oc1", optimizer=None, standardize=False, random_state=0
-        ).fit(form(X), y).tree_
-        for form in (np.asarray, sparse.csr_array)]
-    assert trees[0] == trees[1]
-    assert np.count_nonzero(trees[0].weights) > trees[0].n_internal
 
 
 def test_the_seed_settles_the_tree():

@@ -1,0 +1,40 @@
+"""What CO2 and OC1, which refine the splits of greedy trees, have in common."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from helpers import FORMS, oblique_problem
+from ngdt import ObliqueTreeClassifier
+from ngdt.initializers import CO2, OC1
+from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.optimizers import SGD
+
+
+@FORMS
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+@pytest.mark.parametrize(("init", "max_depth"), [(CO2(), 3), (OC1(), 4)])
+def test_samples_of_no_weight_do_not_exist(form, loss, init, max_depth):
+    problem, X = oblique_problem(loss, max_depth=max_depth)
+    absent = problem.sample_weight == 0
+    assert absent.sum() > 10
+    wild, y = X.copy(), problem.y.copy()
+    wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
+    one, other = (
+        init.initialize(problem.replace(X=form(data), y=targets))
+        for data, targets in ((X, problem.y), (wild, y)))
+    assert one == other
+
+
+@pytest.mark.parametrize("init", [CO2(optimizer=SGD(epochs=3, nu=50.0)), OC1()])
+def test_sparse_data_give_the_same_tree_where_sums_are_exact(init):
+    random = np.random.default_rng(0)
+    X = np.zeros((120, 5))
+    X[np.arange(120), random.integers(0, 5, 120)] = random.integers(-4, 5, 120)
+    y = (X.sum(axis=1) > 0) ^ (X[:, 0] > 2)
+    trees = [
+        ObliqueTreeClassifier(
+            3, init=init, optimizer=None, standardize=False, random_state=0).fit(form(X), y).tree_
+        for form in (np.asarray, sparse.csr_array)]
+    assert trees[0] == trees[1]
+    assert np.count_nonzero(trees[0].weights) > trees[0].n_internal
