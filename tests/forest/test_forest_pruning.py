@@ -27,8 +27,14 @@ from ngdt.initializers import RandomOblique
 from ngdt.losses import HuberLoss
 from ngdt.optimizers import LinearLeaves
 from ngdt.pruning import _forest, prune_forest
-from ngdt.pruning._forest import N_STANDARD_ERRORS
-from ngdt.pruning._forest_path import PathStep, beyond_chance, drop, mean_prediction, prune
+from ngdt.pruning._forest import (
+    N_STANDARD_ERRORS,
+    PathStep,
+    beyond_chance,
+    drop,
+    mean_prediction,
+    prune,
+)
 from ngdt.pruning._member import HeldOut
 from ngdt.pruning._replace import collapse
 
@@ -76,7 +82,7 @@ FIRST, REST = slice(None, 150), slice(150, None)
 @pytest.fixture(autouse=True)
 def few_folds(monkeypatch):
     """Three folds, not five: for each, the forest is pruned once more."""
-    monkeypatch.setattr("ngdt.pruning._forest_path.N_FOLDS", 3)
+    monkeypatch.setattr("ngdt.pruning._forest.N_FOLDS", 3)
 
 
 @cache
@@ -241,7 +247,7 @@ def error_of(predictions, samples):
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.5])
 def test_trees_are_dropped_by_the_error_from_scratch(case, alpha, monkeypatch):
     monkeypatch.setattr(
-        "ngdt.pruning._forest_path.beyond_chance", lambda change: change.sum(axis=1))
+        "ngdt.pruning._forest.beyond_chance", lambda change: change.sum(axis=1))
     members, samples = fitted(case)._pruning_input(*held_out(case))
 
     def cost(kept):
