@@ -217,3 +217,14 @@ def spy():
             return OptimizerResult(tree)
 
     return Spy()
+
+
+@pytest.fixture
+def plt():
+    """`matplotlib.pyplot` for pictures that are not shown, and are gone after the test."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")

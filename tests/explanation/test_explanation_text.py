@@ -482,16 +482,6 @@ def test_nothing_to_change():
 # --- pictures -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def plt():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
-
-
 def test_bars_lead_from_the_mean_to_the_sum(plt):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 6))

@@ -23,15 +23,7 @@ from ngdt.plotting._style import class_colors
 from ngdt.testing.strategies import trees
 
 matplotlib = pytest.importorskip("matplotlib")
-
-
-@pytest.fixture(autouse=True)
-def memory():
-    matplotlib.use("agg")
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("plt")
 
 
 @pytest.fixture(scope="module")
@@ -206,9 +198,7 @@ def test_boxes_are_beside_each_other_and_parents_in_the_middle(tree, max_depth, 
 
 
 @pytest.mark.parametrize("own_axes", [False, True])
-def test_text_fits_into_its_box(iris, own_axes):
-    import matplotlib.pyplot as plt
-
+def test_text_fits_into_its_box(iris, own_axes, plt):
     X, y = iris
     names = ["a name that is far too long for one line of a box", "b", "W" * 40, "d d"]
     model = ObliqueTreeClassifier(3, optimizer=None, init="co2", random_state=0).fit(X, y)
@@ -412,9 +402,7 @@ def test_wrong_arguments_of_a_tree(classifier, arguments):
         plot_tree(classifier, **arguments)
 
 
-def test_a_figure_is_no_axes(classifier):
-    import matplotlib.pyplot as plt
-
+def test_a_figure_is_no_axes(classifier, plt):
     with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got Figure"):
         plot_tree(classifier, ax=plt.figure())
 

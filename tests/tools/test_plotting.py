@@ -11,15 +11,7 @@ from helpers import complete_tree
 from ngdt import ObliqueTreeClassifier, Tree, plotting
 
 matplotlib = pytest.importorskip("matplotlib")
-
-
-@pytest.fixture(autouse=True)
-def memory():
-    matplotlib.use("agg")
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("plt")
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +140,6 @@ def test_names_are_those_of_the_data_frame(iris):
     assert {text.get_text() for text in ax.texts} == {"length", "a name t…too long"}
 
 
-def test_a_single_axes_will_do(classifier):
-    import matplotlib.pyplot as plt
-
+def test_a_single_axes_will_do(classifier, plt):
     _, ax = plt.subplots()
     assert plotting.plot_weights(classifier, nodes=[0], axes=ax) == [ax]

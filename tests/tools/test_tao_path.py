@@ -401,11 +401,7 @@ def test_a_clone_is_not_fitted():
 
 # -- plots --------------------------------------------------------------------------------------
 
-def test_four_curves(digits):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
+def test_four_curves(digits, plt):
     X, y, X_val, y_val = digits
     path = tao_path(X, y, Cs=4, estimator=tao_tree(3, max_passes=2), X_val=X_val, y_val=y_val)
     axes = path.plot()
@@ -425,4 +421,3 @@ def test_four_curves(digits):
     assert [line.get_label() for line in given[0].get_lines()] == ["training"]
     with pytest.raises(ValueError, match="four"):
         path.plot(axes=given[:2])
-    plt.close("all")
