@@ -7,11 +7,12 @@ from typing import ClassVar
 import numpy as np
 from dask import compute, is_dask_collection
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import check_quantiles
 from ngdt._encoding.check_targets import check_names_of_targets
+from ngdt._estimators.score import r2
 
 
 class DaskEstimator:
@@ -71,7 +72,7 @@ class DaskEstimator:
             predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
         if not is_classifier(self):
             check_names_of_targets(self._targets, y)
-        metric = accuracy_score if is_classifier(self) else r2_score
+        metric = accuracy_score if is_classifier(self) else r2
         return metric(y, predicted, sample_weight=sample_weight)
 
     def encode(self, X):

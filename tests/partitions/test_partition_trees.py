@@ -424,3 +424,13 @@ def test_linear_leaves_are_not_lost_in_silence():
 
 def test_the_module_is_imported_when_it_is_used_first():
     assert ngdt.__getattr__("dask") is ngdt.dask
+
+
+def test_the_score_does_not_depend_on_the_unit_of_targets():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    scores = []
+    for unit in (1e-200, 1.0, 1e200):
+        parts = da.from_array(X, chunks=(100, 3)), da.from_array(unit * X[:, 0], chunks=100)
+        scores.append(ObliqueTreeRegressor(2, random_state=0).fit(*parts).score(*parts))
+    assert scores[1] > 0.8
+    assert_allclose(scores, scores[1])
