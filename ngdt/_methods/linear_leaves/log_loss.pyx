@@ -67,11 +67,11 @@ def minimise_log_loss(
     """
     cdef _Search search = _Search(Z, start, y, weight, ridge, times, whiten)
     cdef double enough = tol
-    cdef int most = max_steps, step
+    cdef int most = max_steps, _step
     cdef bint is_timed = deadline.is_set
     with nogil:
         search.loss = search.loss_and_gradient()
-        for step in range(most):
+        for _step in range(most):
             if search.largest_gradient() <= enough or not search.take_step():
                 break
             if is_timed:
@@ -178,12 +178,12 @@ cdef class _Search:
         """Go along the direction until the loss has fallen enough; False if it does nowhere."""
         cdef Py_ssize_t n_bytes = self.size * sizeof(double)
         cdef double slope, loss, size = 1.0
-        cdef int n, every = 1
+        cdef int every = 1, _halving
         self._find_direction()
         slope = ddot(&self.size, &self.direction[0, 0], &every, &self.gradient[0, 0], &every)
         memcpy(&self.x_before[0, 0], &self.x[0, 0], n_bytes)
         memcpy(&self.gradient_before[0, 0], &self.gradient[0, 0], n_bytes)
-        for n in range(MAX_HALVINGS):
+        for _halving in range(MAX_HALVINGS):
             memcpy(&self.x[0, 0], &self.x_before[0, 0], n_bytes)
             daxpy(&self.size, &size, &self.direction[0, 0], &every, &self.x[0, 0], &every)
             loss = self.loss_and_gradient()
