@@ -83,7 +83,7 @@ def minimise_log_loss(
 
 
 cdef class _Search:
-    """Where the search is, with room for what a step needs."""
+    """The state of a search, with memory for its steps."""
 
     cdef const double[:, ::1] Z, start, whiten
     cdef const double[::1] weight, ridge, times

@@ -64,8 +64,11 @@ class LogisticNode:
         if len(samples) > limit:
             random = np.random.RandomState(data.problem.random_state)
             samples = random.choice(samples, limit, replace=False)
+        # The last column is that of the value, which is fitted as one more slope.
+        self.columns = np.ones((len(samples), len(data.features) + 1))
+        self.Z = self.columns[:, :-1]
         # Samples of next to no weight may be any number of standard deviations from the mean.
-        self.Z = np.clip(data.read(samples), -_LARGEST, _LARGEST)
+        np.clip(data.read(samples), -_LARGEST, _LARGEST, out=self.Z)
         self.y = data.y[samples, 0].astype(np.intp)
         weight = data.weight[samples]
         drawn = weight.sum()    # zero where all weights are too small next to their mean
@@ -85,13 +88,13 @@ class LogisticNode:
         if np.isinf(penalty) and not is_drawn:
             return value, prior     # a constant leaf, as any other tree has it
         pull = PULL if is_drawn else _LEAST_PULL
-        Z = self.Z[:, :0] if np.isinf(penalty) else self.Z
-        ridge = np.append(np.full(Z.shape[1], max(penalty, _LEAST_PENALTY)), pull)
+        Z = self.columns[:, -1:].copy() if np.isinf(penalty) else self.columns
+        ridge = np.append(np.full(Z.shape[1] - 1, max(penalty, _LEAST_PENALTY)), pull)
         step = self._step(Z, value + self.Z @ prior.T, ridge)
         return value + step[-1], prior if np.isinf(penalty) else prior + step[:-1].T
 
     def _step(self, Z, logits, ridge):
-        """The step of a model, the value last; shape (p + 1, n_classes).
+        """The step of a model in its columns, the value last; shape (n_columns, n_classes).
 
         It minimises the sum of the log loss and half of its squares times `ridge`.
         """
@@ -99,25 +102,20 @@ class LogisticNode:
         if n_classes == 2:      # of the difference of the logits
             step, = self._minimise(Z, logits, self.y, ridge, np.ones(1))
             return np.column_stack([-0.5 * step, 0.5 * step])
-        if n_classes < _MANY_CLASSES:
+        absent = np.setdiff1d(range(n_classes), self.y) if n_classes >= _MANY_CLASSES else ()
+        if len(absent) < 2:
             return self._minimise(Z, logits, self.y, ridge, np.ones(n_classes)).T
         present, y = np.unique(self.y, return_inverse=True)
-        is_absent = np.ones(n_classes, bool)
-        is_absent[present] = False
-        times = np.ones(len(present) + 1)
-        times[-1] = is_absent.sum()
-        if times[-1] < 2:
-            return self._minimise(Z, logits, self.y, ridge, np.ones(n_classes)).T
         # They make one class, and the squares of its step count as often as there are of them.
-        logits = np.column_stack([logits[:, present], _log_of_sum(logits[:, is_absent])])
+        times = np.append(np.ones(len(present)), len(absent))
+        logits = np.column_stack([logits[:, present], _log_of_sum(logits[:, absent])])
         found = self._minimise(Z, logits, y, ridge, times).T
         step = np.empty((len(found), n_classes))
-        step[:, present], step[:, is_absent] = found[:, :-1], found[:, -1:]
+        step[:, present], step[:, absent] = found[:, :-1], found[:, -1:]
         return step
 
     def _minimise(self, Z, logits, y, ridge, times):
         """The step of the last classes, as many as `times` has; by class."""
-        Z = np.ascontiguousarray(np.column_stack([Z, np.ones(len(Z))]))
         return minimise_log_loss(
             Z, np.ascontiguousarray(logits.T), y, self.weight, ridge, times,
             _whitening(Z, self.weight, logits, ridge), tol=TOLERANCE, max_steps=_MAX_STEPS,
@@ -138,7 +136,7 @@ def _log_of_sum(logits):
 
 
 def _whitening(Z, weight, logits, ridge):
-    """What turns coordinates with a curvature of about 1 in each direction into coefficients.
+    """Matrix that turns coordinates with a curvature of about 1 in all directions to coefficients.
 
     For two classes, a step along the gradient is then a Newton step. The curvature is that of the
     mean of the classes. Of a diagonal matrix, only the diagonal is returned, shape (1, p + 1).
