@@ -1,6 +1,5 @@
 """GreedyLP: its linear program, the form of its data, its growth and its pruning."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,6 +1,5 @@
 """Cost-complexity pruning, against scikit-learn and against all subtrees of small trees."""
 
-
 import numpy as np
 import pytest
 from hypothesis import event, given
