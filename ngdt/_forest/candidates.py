@@ -8,7 +8,7 @@ from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
-from ngdt._methods.soft.annealed import default_decay, default_rate
+from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
 from ngdt._selection.candidates import has_defaults, takes_model_trees, takes_models
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt._selection.train import Candidate
@@ -75,13 +75,13 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
         soft = _ssgd(random, finish)
     elif leaf == "constant" or node_type(problem.loss) is None:
         # The loss of regression is not bounded by q, and gained nothing by steeper routing.
-        soft = Candidate("annealed", RandomComplete(), (Annealed(), *finish))
+        annealed = Annealed(**_soft_options(problem, p))
+        soft = Candidate("annealed", RandomComplete(), (annealed, *finish))
     else:
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
-        annealed = Annealed(
-            leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
-            weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
+        annealed = Annealed(leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
+                            **_soft_options(problem, p, "linear"))
         soft = Candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
                          max_depth=policy.MAX_LINEAR_DEPTH)
     found = [Candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
@@ -118,16 +118,25 @@ def _annealed(problem, p, finish, what="", **options):
     if _is_large(problem):
         limit = policy.DEEP if problem.max_depth is None else min(policy.DEEP, problem.max_depth)
         depth = max(RandomComplete().depth(problem), limit)
-        rate = min(default_rate(problem.loss, p), policy.RATE / p**policy.RATE_POWER)
-        options |= {"learning_rate": rate, "weight_decay": _weight_decay(problem, rate)}
-    annealed = Annealed(gamma=policy.GAMMA, q=policy.Q, **options)
+    annealed = Annealed(
+        gamma=policy.GAMMA, q=policy.Q, **_soft_options(problem, p), **options)
     return Candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))
 
 
-def _weight_decay(problem, rate, leaf="constant"):
-    """Weight decay that removes a share of what it would remove in a single tree."""
-    return policy.DECAY * default_decay(problem, leaf) / rate
+def _soft_options(problem, p, leaf="constant"):
+    """Steps, learning rate and weight decay of softly trained trees of p columns each, dict."""
+    n, steps = len(problem.training_samples), policy.STEPS
+    rate, decay = default_rate(problem.loss, p), default_decay(problem, leaf)
+    if _is_large(problem):
+        steps = "auto"
+        rate, decay = min(rate, policy.RATE / p**policy.RATE_POWER), policy.DECAY * decay
+    else:
+        if problem.loss.is_classifier:
+            steps = max(steps, n // policy.SAMPLES_PER_STEP)
+        rate, decay = rate * (N_STEPS / steps)**0.5, decay * N_STEPS / steps
+    return {"steps": steps, "learning_rate": rate, "weight_decay": decay / rate}
 
 
 def _is_large(problem):
-    return len(problem.training_samples) >= policy.MANY_FOREST_SAMPLES
+    return (problem.loss.is_classifier
+            and len(problem.training_samples) >= policy.MANY_FOREST_SAMPLES)

@@ -51,7 +51,7 @@ def run_all(sender, X, y):
     """All trainings, in a process of their own."""
     # A job that a shell has started in the background ignores it, and so do those that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    ngdt._methods.soft.annealed._N_STEPS = 200
+    ngdt._methods.soft.annealed.N_STEPS = 200
     annealed, forest = ObliqueTreeClassifier(**ANNEALED), ObliqueForestClassifier
     search = GridSearchCV(annealed, {"max_depth": [2, 3]}, cv=2)
     greedy = ObliqueTreeClassifier(optimizer=None, random_state=0, verbose=1)

@@ -57,7 +57,7 @@ def small_trial(monkeypatch):
 
     With folds, no sample would be held out of both. Soft training has to suffice for the checks.
     """
-    monkeypatch.setattr("ngdt._methods.soft.annealed._N_STEPS", 100)
+    monkeypatch.setattr(policy, "STEPS", 100)
     monkeypatch.setattr(policy, "MIN_TREES", 2)
     monkeypatch.setattr(ngdt._training.folds, "HOLD_OUT_SAMPLES", 1)
 

@@ -21,7 +21,7 @@ _DECAY = 0.01
 # Number of mini-batches, and largest number of epochs. For classes, steps are doubled where there
 # would be few epochs: trees were 0.35 points more accurate on seven sets of 20 000 to 60 000
 # samples, in twice the time, and not on sets of 7500. Regression trees gained nothing.
-_N_STEPS, _MAX_EPOCHS, _FEW_EPOCHS = 2250, 300, 75
+N_STEPS, _MAX_EPOCHS, _FEW_EPOCHS = 2250, 300, 75
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
 _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 # Penalty on the slopes of linear leaves, in samples.
@@ -196,7 +196,7 @@ class Annealed(SoftOptimizer):
     def _epochs(self, steps_per_epoch, loss):
         if self.steps != "auto":
             return max(1, round(self.steps / steps_per_epoch))
-        epochs = _N_STEPS / steps_per_epoch
+        epochs = N_STEPS / steps_per_epoch
         if loss.is_classifier and epochs < _FEW_EPOCHS:
             epochs = min(2 * epochs, _FEW_EPOCHS)
         return int(np.clip(round(epochs), 1, _MAX_EPOCHS))
