@@ -20,9 +20,9 @@ DEEP, MANY_FOREST_SAMPLES = 10, 20_000
 # with half of the decay, 10 % less squared error on MNIST and Fashion-MNIST.
 RATE, RATE_POWER = 0.29, 0.85
 # Steps of soft training; for classes, number of samples for each step if that makes more steps, but
-# at most so many. The decay is the usual one times what the usual number of steps is times this, and
-# the learning rate of other trees the usual one times the root of that. Forests were as good as by
-# 2250 steps on 43 tables and six sets of images and letters, in half of the time, and those with
+# at most so many. The decay is the usual one times what the usual number of steps is times this,
+# and the learning rate of other trees the usual one times the root of that. Forests were as good as
+# by 2250 steps on 43 tables and six sets of images and letters, in half of the time, and those with
 # linear leaves better.
 STEPS, SAMPLES_PER_STEP, MAX_STEPS = 600, 4, 4500
 # Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good,

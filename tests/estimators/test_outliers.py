@@ -136,10 +136,8 @@ def test_mistyped_targets_cost_linear_leaves_neither_slopes_nor_splits(make):
         gross = y.copy()
         gross[[3, 50, 170]] *= factor
         moved = make(random_state=0).fit(X[:300], gross[:300]).predict(X[300:])
-        # A leaf of few samples may be the mistyped one.
-        others = np.argsort(np.abs(moved - y[300:]))[:-6]
-        # R2 was at most 0.78, and for most below zero.
-        assert r2_score(y[300:][others], moved[others]) >= 0.9 * r2_score(y[300:], clean)
+        # R2 was down to 0.69, and to less than -500 where a small linear leaf followed them.
+        assert r2_score(y[300:], moved) >= 0.95 * r2_score(y[300:], clean)
 
 
 @pytest.mark.usefixtures("short_trial")
@@ -263,13 +261,13 @@ def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
     assert is_monotone(refitted, directions)[0]
 
 
-def test_three_far_targets_have_no_say_in_the_splits_of_a_monotone_tree():
+@pytest.mark.parametrize("directions", [None, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]])
+def test_three_far_targets_have_no_say_in_the_splits_of_a_pruned_tree(directions):
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     gross, rows = y.copy(), [3, 11, 170]
     gross[rows] += 1000.0 * y.std() * np.array([1.0, 1.0, -1.0])
     model = ObliqueTreeRegressor(
-        init="pruned", optimizer=None, monotonic_cst=[0, 0, 0, 1, 1, 0, 0, 0, 0, 0],
-        random_state=0)
+        init="pruned", optimizer=None, monotonic_cst=directions, random_state=0)
     without = model.fit(X, y, sample_weight=~np.isin(np.arange(400), rows)).tree_
     tree = model.fit(X, gross).tree_
     np.testing.assert_array_equal(tree.children_left, without.children_left)
