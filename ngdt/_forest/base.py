@@ -42,6 +42,7 @@ from ngdt._forest.sampling import (
 )
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
+from ngdt._selection.candidates import for_small_weights
 from ngdt._selection.train import Candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
@@ -169,7 +170,8 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         linear_leaves = resolve_leaves(self, fitted["_table"], problem)
         if is_auto(self.optimizer):
             leaf = kind_of_leaves(self) if problem.directions is None else "constant"
-            kinds = forest_candidates(problem, leaf, linear_leaves, sampling.n_columns)
+            kinds = for_small_weights(
+                forest_candidates(problem, leaf, linear_leaves, sampling.n_columns), problem)
         if self._is_default:
             fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
             return

@@ -1,5 +1,7 @@
 """The trees that compete by default. The constants are those of `policy`."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -29,8 +31,27 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
     if node_type(problem.loss) is None:
         leaf = "constant"
     of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
-    return of_task(problem, len(problem.training_samples) < policy.MANY_SAMPLES, leaf,
-                   linear_leaves)
+    found = of_task(problem, len(problem.training_samples) < policy.MANY_SAMPLES, leaf,
+                    linear_leaves)
+    return for_small_weights(found, problem)
+
+
+def for_small_weights(candidates, problem):
+    """Candidates whose parameters count samples: small weights, such as of sum 1, are no counts."""
+    unit = problem.sample_weight[problem.sample_weight > 0].mean()
+    if unit > 1.0 - 1e-6:   # balanced weights have a mean of 1 but for rounding
+        return candidates
+    return [replace(each, optimizers=_in_unit(each.optimizers, unit),
+                    final=None if each.final is None else _in_unit(each.final, unit))
+            for each in candidates]
+
+
+def _in_unit(optimizers, unit):
+    """Optimizers that treat samples of the weight `unit` as others those of weight 1."""
+    return tuple(
+        replace(each, C=each.C / unit) if isinstance(each, TAO)
+        else replace(each, pseudo_count=each.pseudo_count * unit) if isinstance(each, ShrinkLeaves)
+        else each for each in optimizers)
 
 
 def soft_candidates(problem, optimizers):

@@ -102,6 +102,20 @@ def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
     np.testing.assert_allclose(near, expected, rtol=1e-9)   # but for rounding
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("estimator", [
+    ObliqueTreeRegressor(leaf="constant", random_state=0),
+    ObliqueTreeRegressor(monotonic_cst=[1, 1] + 8 * [0], random_state=0),
+    ObliqueForestRegressor(n_estimators=2, random_state=0),
+    ObliqueForestRegressor(init="random", n_estimators=2, random_state=0),
+], ids=["tree", "monotone", "forest", "random"])
+def test_the_unit_of_small_weights_changes_no_default(estimator):
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    expected, small = (
+        clone(estimator).fit(X, y, np.full(len(y), unit)).predict(X) for unit in (1.0, 2.0**-60))
+    np.testing.assert_array_equal(small, expected)
+
+
 @BOTH
 def test_samples_of_no_weight_take_no_part(estimator, iris):
     X, y = iris
