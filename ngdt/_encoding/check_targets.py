@@ -150,7 +150,7 @@ def as_labels(y):
     Returns
     -------
     array-like
-        Nullable numbers of a series as an array of their own type, which scikit-learn reads as
+        Nullable numbers of pandas as an array of their own type, which scikit-learn reads as
         floats; all else as it is.
 
     Raises
@@ -158,7 +158,7 @@ def as_labels(y):
     TypeError
         If labels are of several types, or of one that is neither string, number nor bool.
     """
-    given = nw.from_native(y, allow_series=True, pass_through=True)
+    given = _read(y)
     if isinstance(given, nw.Series) and (given.dtype.is_integer() or given.dtype == nw.Boolean):
         return given.to_numpy()
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
@@ -213,7 +213,10 @@ def _gaps_and_times(y):
 
 
 def _read(y):
-    """A data frame or a series as one of narwhals; others as they are."""
+    """A data frame, a series or an array of pandas as one of narwhals; others as they are."""
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(y, pandas.api.extensions.ExtensionArray):
+        y = pandas.Series(y)    # as `values` of a series of a nullable type is
     try:
         return nw.from_native(y, allow_series=True, pass_through=True)
     except DuplicateError as error:

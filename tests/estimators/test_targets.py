@@ -246,11 +246,18 @@ def test_large_labels_are_not_merged(type_):
         pytest.importorskip("pyarrow")
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = pd.Series(np.where(X[:, 0] > 0, 2**60, 2**60 + 1)).astype(type_)
-    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
-    assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
+    for labels in (y, y.values):
+        fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, labels)
+        assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
     fitted = ObliqueTreeClassifier(2, optimizer="ssgd").partial_fit(
         X, y, classes=pd.Series([2**60 + 1, 2**60]).astype(type_))
     assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
+
+
+def test_missing_labels_in_arrays_of_pandas_are_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="y contains missing values: leave those samples out"):
+        ObliqueTreeClassifier().fit(np.eye(3), pd.array([1, None, 0], dtype="Int64"))
 
 
 @pytest.mark.parametrize(("labels", "message"), [
