@@ -124,16 +124,17 @@ def _annealed(problem, p, finish, what="", **options):
 
 
 def _soft_options(problem, p, leaf="constant"):
-    """Steps, learning rate and weight decay of softly trained trees of p columns each, dict."""
-    steps, rate = policy.STEPS, default_rate(problem.loss, p)
+    """Parameters of the soft training of trees of p columns each, dict."""
+    n, steps = len(problem.training_samples), policy.STEPS
+    rate, decay = default_rate(problem.loss, p), default_decay(problem, leaf)
     if problem.loss.is_classifier:
-        n = len(problem.training_samples)
-        steps = max(steps, min(n // policy.SAMPLES_PER_STEP, policy.MAX_STEPS))
+        steps = max(steps, n // policy.SAMPLES_PER_STEP)
     if _is_large(problem):
         rate = min(rate, policy.RATE / p**policy.RATE_POWER)
-    else:
-        rate *= (N_STEPS / steps)**0.5
-    decay = default_decay(problem, leaf) * N_STEPS / steps
+        return {"learning_rate": rate, "weight_decay": policy.DECAY * decay / rate}
+    if steps >= N_STEPS:
+        return {}
+    rate, decay = rate * (N_STEPS / steps)**0.5, decay * N_STEPS / steps
     return {"steps": steps, "learning_rate": rate, "weight_decay": decay / rate}
 
 
