@@ -21,8 +21,8 @@ DEEP, MANY_FOREST_SAMPLES = 10, 20_000
 RATE, RATE_POWER, DECAY = 0.29, 0.85, 0.5
 # Steps of soft training of few samples and, for classes, number of samples for each of more steps,
 # up to the usual number. The usual decay is multiplied by what that is times theirs, and the usual
-# learning rate by the root of it: forests were as good on 43 tables and on digits, in less than half
-# of the time, and better with linear leaves. With 7000 to 10 000 images and letters, fewer steps
+# learning rate by the root of it: forests were as good on 43 tables and on digits, in half of the
+# time or less, and better with linear leaves. With 7000 to 10 000 images and letters, fewer steps
 # cost 0.1 to 0.3 points.
 STEPS, SAMPLES_PER_STEP = 600, 2
 # Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good,
