@@ -184,7 +184,7 @@ def two_blas_threads():
 
 @pytest.fixture
 def short_soft_training(monkeypatch):
-    """By default, soft training takes 300 steps, not 2250, nor 500 where kinds of trees compete."""
+    """By default, soft training takes 300 steps, not 2250, nor 500 or 600 where kinds compete."""
     monkeypatch.setattr("ngdt._methods.soft.annealed.N_STEPS", 300)
     monkeypatch.setattr("ngdt._forest.policy.STEPS", 300)
     monkeypatch.setattr("ngdt._selection.policy.FEW_STEPS", 300)
