@@ -1,5 +1,6 @@
 """Model trees: splits after which linear models fit best, pruned by their errors."""
 
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,9 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.ridge import Sums
-from ngdt._methods.model_tree import grow, model_tree, splits
+from ngdt._methods.model_tree import search, splits
+from ngdt._methods.model_tree.model_tree import _Grown, _Growth
+from ngdt._methods.model_tree.search import NodeSamples, SplitSearch
 from ngdt.initializers import ModelTree
 from ngdt.optimizers import LinearLeaves
 
@@ -60,14 +63,15 @@ def ridge_error(Z, y, weight, penalty):
 
 
 @given(nodes(), st.integers(1, 3), st.floats(0.1, 10.0), st.integers(1, 20),
-       st.sampled_from([np.inf, 1.0, 0.5]))
-def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_cuts, share):
+       st.sampled_from([np.inf, 1.0, 0.5]), st.booleans())
+def test_errors_of_splits_are_those_of_ridge_regression(
+        node, least, penalty, n_cuts, share, of_each):
     """Splits whose errors are left out are above the limit or above the best."""
     Z, y, weight = node
     columns, order = sorted_columns(Z)
     limit = share * (weight @ (y**2).sum(axis=1))
     errors, n_left = splits.split_errors(
-        rows_of(Z, y, weight), columns, order, penalty, y.shape[1], n_cuts, least, limit)
+        rows_of(Z, y, weight), columns, order, penalty, y.shape[1], n_cuts, least, limit, of_each)
     expected = np.full(errors.shape, np.inf)
     for z, sizes, brute in zip(columns, n_left, expected, strict=True):
         sizes, values = sizes[sizes > 0].tolist(), np.sort(z)
@@ -81,9 +85,10 @@ def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_
         for k, size in enumerate(sizes):
             sides = z < values[size], z >= values[size]
             brute[k] = sum(ridge_error(Z[side], y[side], weight[side], penalty) for side in sides)
-    found, best = np.isfinite(errors), min(limit, expected.min())
+    found = np.isfinite(errors)
+    best = np.minimum(limit, expected.min(axis=1 if of_each else None, keepdims=True))
     np.testing.assert_allclose(errors[found], expected[found], rtol=1e-6, atol=1e-8)
-    assert (expected[~found] >= best - 1e-8).all()
+    assert (found | (expected >= best - 1e-8)).all()
 
 
 def test_bounds_leave_out_most_splits():
@@ -121,17 +126,75 @@ def test_cuts_are_next_to_the_quantiles(z, n_cuts):
     assert set(n_left[n_left > 0].tolist()) == expected
 
 
+def samples_of(Z, y, weight=None):
+    """Samples of a node whose model is the mean of the targets."""
+    weight = np.ones(len(Z)) if weight is None else weight
+    return NodeSamples(
+        Z, y, y - np.average(y, axis=0, weights=weight), weight,
+        np.zeros((y.shape[1], Z.shape[1])), *sorted_columns(Z))
+
+
 @pytest.mark.parametrize("n_features", [1, 7, 40])
 def test_threads_change_no_split(n_features, monkeypatch):
     random = np.random.default_rng(0)
     Z = random.normal(size=(500, n_features))
-    y = np.abs(Z[:, -1:] - 0.3) + random.normal(size=(500, 1)) / 9
-    node, slope = (Z, y, y - y.mean(), np.ones(500)), np.zeros((1, n_features))
-    found = [grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, np.inf)]
-    monkeypatch.setattr(grow, "_MIN_WORK", 0)
-    found.append(grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, np.inf, n_jobs=2))
-    assert found[0] == found[1]
-    assert found[0][0][0] == n_features - 1
+    node = samples_of(Z, np.abs(Z[:, -1:] - 0.3) + random.normal(size=(500, 1)) / 9)
+    monkeypatch.setattr(search, "_MIN_WORK", 0)
+    one, two = (SplitSearch(1.0, 5, n_jobs) for n_jobs in (1, 2))
+    assert one.best(node) == two.best(node)
+    assert one.best(node)[0] == n_features - 1
+    assert one.look_ahead(node, None) == two.look_ahead(node, None)
+
+
+@given(nodes(), st.floats(0.1, 10.0))
+def test_a_look_ahead_finds_the_least_error_after_the_next_splits(samples, penalty):
+    node, found = samples_of(*samples), SplitSearch(penalty, 1)
+    split = found.look_ahead(node, None)
+    if split is None:
+        return
+    Z, y, weight = samples
+
+    def error_after(feature, n_left):
+        """Sum over both sides of the error with one split more, if it pays."""
+        total = 0.0
+        for side in np.split(node.order[feature], [n_left]):
+            part = samples_of(Z[side], y[side], weight[side])
+            model = Ridge(alpha=penalty, solver="cholesky").fit(Z[side], y[side], weight[side])
+            slope = model.coef_.reshape(y.shape[1], -1)
+            residual = y[side] - model.predict(Z[side]).reshape(y[side].shape)
+            part = dataclasses.replace(part, residual=residual, slope=slope)
+            best = min((error for _, error in splits_of(part, penalty)), default=np.inf)
+            total += penalty * (slope**2).sum() + (
+                best if best < part.limit() else part.error)
+        return total
+
+    candidates = [min(group, key=lambda each: each[1])[0] for group in (
+        [each for each in splits_of(node, penalty) if each[0][0] == feature]
+        for feature in range(Z.shape[1])) if group]
+    assert error_after(*split) <= min(error_after(*each) for each in candidates) + 1e-7
+
+
+def splits_of(node, penalty):
+    """Each split of a node, as its feature and size, with its error."""
+    for feature, (z, order) in enumerate(zip(node.columns, node.order, strict=True)):
+        for n_left in np.flatnonzero(np.diff(z[order]) > 0) + 1:
+            yield (feature, n_left), sum(
+                ridge_error(node.Z[side], node.residual[side], node.weight[side], penalty)
+                for side in np.split(order, [n_left]))
+
+
+@pytest.mark.parametrize("n_seen", [2000, 300])
+def test_a_look_ahead_finds_what_shows_after_two_splits(n_seen, monkeypatch):
+    """The target is a product of three signs: no split pays alone."""
+    monkeypatch.setattr(search, "_AHEAD_SAMPLES", n_seen)
+    random = np.random.default_rng(0)
+    Z = random.choice([-1.0, 1.0], (2000, 5))
+    node = samples_of(Z, Z[:, :3].prod(axis=1, keepdims=True) + random.normal(size=(2000, 1)) / 9)
+    found = SplitSearch(1.0, 5)
+    assert found.best(node) is None
+    assert found.look_ahead(node, np.random.RandomState(0))[0] < 3
+    noise = samples_of(Z, random.normal(size=(2000, 1)))
+    assert found.look_ahead(noise, np.random.RandomState(0)) is None
 
 
 def test_bad_arguments_of_the_splits():
@@ -169,7 +232,7 @@ def test_both_sides_of_a_split_keep_their_order(node, data):
 def test_models_are_ridge_regression_from_the_prior(node, penalty):
     Z, y, weight = node
     prior = np.random.default_rng(0).normal(size=(y.shape[1], Z.shape[1]))
-    (value,), (slope,) = grow._fit([Sums.of(Z, y, weight)], prior, penalty)
+    (value,), (slope,) = search.fit_sides([Sums.of(Z, y, weight)], prior, penalty)
     model = Ridge(alpha=penalty, solver="cholesky").fit(Z, y - Z @ prior.T, weight)
     np.testing.assert_allclose(slope, prior + model.coef_, atol=1e-7)
     np.testing.assert_allclose(value, np.ravel(model.intercept_), atol=1e-7)
@@ -197,10 +260,10 @@ def test_noise_ends_the_growth(n_targets):
     X, y = random.normal(size=(300, 5)), random.normal(size=(300, n_targets))
     problem = make_problem(X, y + X[:, :1], "squared")
     # Leaves of five samples are possible.
-    assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves <= 10
+    assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves <= 10
     y += 3 * np.abs(X[:, 1:2])
     problem = make_problem(X, y, "squared")
-    assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves >= 2
+    assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves >= 2
 
 
 @cache
@@ -345,7 +408,7 @@ def test_limits_of_trees_for_classes():
 @pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])
 def test_the_pruned_tree_has_the_least_cost(alpha):
     X, y = broken_line(200)
-    grown = model_tree._Grown(make_problem(X, y, max_depth=3), ModelTree(), None)
+    grown = _Grown(make_problem(X, y, max_depth=3), _Growth(ModelTree()))
     m, losses = grown.tree.n_internal, grown.models.losses[:, 0]
     children = child_ids(grown.tree)
 
@@ -365,7 +428,7 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
 def test_the_largest_subtree_within_a_limit(limit):
     X, _ = broken_line(400)
     problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared")
-    grown = model_tree._Grown(problem, ModelTree(), 1.0)
+    grown = _Grown(problem, _Growth(ModelTree(), 1.0))
     grown.problem = problem.replace(max_leaf_nodes=limit)
     found, step = grown._is_leaf(0.0, 0), grown._sequences[0].step
     sizes = [len(np.unique(grown._tops((step >= 0) & (step < n)))) for n in range(len(step) + 1)]

@@ -22,7 +22,8 @@ cdef double ROUNDING = 1e-9
 
 def split_errors(
         Matrix rows not None, Matrix Z not None, Order order not None, double penalty,
-        Py_ssize_t n_outputs, Py_ssize_t n_cuts, Py_ssize_t least, double limit):
+        Py_ssize_t n_outputs, Py_ssize_t n_cuts, Py_ssize_t least, double limit,
+        bint of_each=False):
     """Errors of two linear models on the sides of the best splits.
 
     A model is a ridge regression of the targets on the features, with a free intercept. Its error
@@ -46,12 +47,14 @@ def split_errors(
         Number of samples on each side, at least 1.
     limit : float
         Splits with a larger error need not be found.
+    of_each : bool, default=False
+        Whether the best split of each feature is found, and not only that of all.
 
     Returns
     -------
     errors : ndarray of float64, shape (p, 2 * n_cuts)
         Infinite where there is no split, and where one has been shown to be above the limit, or not
-        to be the best of all.
+        to be the best.
     n_left : ndarray of int32, shape (p, 2 * n_cuts)
         Number of samples on the left of each split, 0 where there is none.
 
@@ -83,6 +86,8 @@ def split_errors(
             n_splits = choose_cuts(Z[j], order[j], n_cuts, least, n_left[j])
             if n_splits == 0:
                 continue
+            if of_each:
+                cuts.begin(limit)
             for k in range(n_splits):
                 # Sums grow from cut to cut, so that each sample is read once.
                 if k == 0:
