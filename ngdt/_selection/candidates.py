@@ -91,8 +91,7 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if leaf == "linear":
         return linear
     greedy = [_tao(policy.CLASS_C), Candidate("pruned", "pruned")]
-    has_score = problem.n_outputs == 2 and problem.directions is None and (
-        node_type(problem.loss) is not None)
+    has_score = problem.n_outputs == 2 and node_type(problem.loss) is not None
     if has_score and takes_model_trees(problem) and has_few_samples(problem):
         greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):

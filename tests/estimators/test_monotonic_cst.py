@@ -56,6 +56,18 @@ def assert_monotone(model, X, predict):
         assert (predict(moved) >= predict(X)).all()
 
 
+def test_a_score_in_bands_competes_for_two_classes():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 6))
+    y = X @ [1.0, 1.0, 1.0, 1.0, 0.0, -1.0] + random.logistic(size=600) > 0.0
+    options = dict(monotonic_cst=[1, 1, 0, 1, 0, 1], random_state=0)
+    assert "score bands" in ObliqueTreeClassifier(**options).fit(X, y).candidates_["candidate"]
+    model = ObliqueTreeClassifier(init="score_bands", optimizer=None, **options).fit(X, y)
+    assert model.get_n_leaves() > 4
+    assert model.tree_.dense_weights([0])[0, 5] == 0.0      # the data have the other direction
+    assert_monotone(model, X, lambda X: model.predict_proba(X)[:, 1])
+
+
 @pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},

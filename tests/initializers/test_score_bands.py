@@ -107,3 +107,26 @@ def test_score_bands_win_where_the_rule_is_nearly_linear():
     fitted = ObliqueTreeClassifier(random_state=0).fit(sparse.csr_array(X), y)
     assert fitted.kind_ == "score bands"
     assert "score bands" in fitted.summary().splitlines()[0].lower()
+
+
+@FORMS
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_no_weight_is_against_its_direction(form, loss):
+    free = ScoreBands().initialize(problem(form, loss)).densify().weights[0]
+    given = problem(form, loss, directions=np.sign(free) * [1, -1, 1, 0, 1, -1])
+    tree = ScoreBands().initialize(given)
+    weights = tree.densify().weights[0]
+    assert (weights * given.directions >= 0.0).all()
+    # Once the features that are against it have left, the model is that of the others.
+    kept = ScoreBands(features=np.flatnonzero(weights)).initialize(problem(form, loss))
+    assert tree == kept
+    assert set(np.flatnonzero(weights)) <= {0, 2, 3, 4} & set(np.flatnonzero(free))
+    # Directions that all weights have change nothing.
+    assert ScoreBands().initialize(problem(form, loss, directions=np.sign(free))).densify() == (
+        ScoreBands().initialize(problem(form, loss)).densify())
+
+
+def test_one_class_where_all_weights_are_against_their_directions():
+    X, y = load_breast_cancer(return_X_y=True)
+    given = make_problem(X[:, :1].copy(), y, directions=np.array([1]))
+    assert ScoreBands().initialize(given).n_leaves == 1

@@ -41,10 +41,11 @@ class ScoreBands(Initializer):
 
     Notes
     -----
-    The bands hold equal shares of the weight of the samples, where each class has the same weight
-    in all: of a rare class, most samples would share one band. Adjacent bands of one class become
-    one where the tree has them under one split. More bands than 8 were not more
-    accurate on 17 tables of two classes.
+    With `monotonic_cst`, features whose weights are against their directions get none, and the
+    model is fitted again. The bands hold equal shares of the weight of the samples, where each
+    class has the same weight in all: of a rare class, most samples would share one band. Adjacent
+    bands of one class become one where the tree has them under one split. More bands than 8 were
+    not more accurate on 17 tables of two classes.
 
     Examples
     --------
@@ -80,13 +81,9 @@ class ScoreBands(Initializer):
 
     def _initialize(self, problem):
         single = SingleLeaf().initialize(problem)
-        model = LinearLeaves(features=self.features).fit_leaves(single, problem)
-        if model.slopes is None:
+        weights, zero = self._score(single, problem)
+        if weights is None:
             return single
-        # Of two classes: the difference of their logits.
-        weights, zero = np.diff(model.slopes[0], axis=0, prepend=0.0)[-1], None
-        if problem.loss.is_classifier:
-            zero = -np.diff(model.values[0], prepend=0.0)[-1]
         score = problem.data.project(problem.training_samples, weights)
         cuts = _cuts(score, self._shares(problem), self._limit(problem), zero)
         nodes, _, left, right = number_depth_first((0, len(cuts)), _halves)
@@ -97,6 +94,25 @@ class ScoreBands(Initializer):
         leaf = problem.apply(tree, samples)
         return collapse_pure(problem.refit_leaves(tree, leaf), leaf, problem.y[samples],
                              problem.sample_weight[samples], problem.loss)
+
+    def _score(self, single, problem):
+        """Weights of the features, None if there are none, and where both classes are equal.
+
+        With directions, features whose weights are against them leave, until no others are.
+        """
+        linear = LinearLeaves(features=self.features)
+        while True:
+            model = linear.fit_leaves(single, problem)
+            if model.slopes is None:
+                return None, None
+            # Of two classes: the difference of their logits.
+            weights, zero = np.diff(model.slopes[0], axis=0, prepend=0.0)[-1], None
+            if problem.loss.is_classifier:
+                zero = -np.diff(model.values[0], prepend=0.0)[-1]
+            if problem.directions is None or not (weights * problem.directions < 0.0).any():
+                return weights, zero
+            linear = LinearLeaves(features=np.flatnonzero(
+                (weights != 0.0) & (weights * problem.directions >= 0.0)))
 
     def _limit(self, problem):
         """Number of bands within the limits of a problem."""
