@@ -18,8 +18,6 @@ _MAX_SAMPLES = 20_000
 _TINY = 1e-10
 # Penalties of the model of the root.
 ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
-# Number of levels that look ahead.
-_AHEAD_LEVELS = 3
 
 
 class _Branch:
@@ -49,8 +47,8 @@ def grow(problem, data, penalty, *, looks_ahead=False):
     penalty : float
         Of the squared differences of slopes from those of the node above.
     looks_ahead : bool, default=False
-        Whether a node in the first levels gets the split, of the best ones of several features,
-        with the least error after the best splits of its children.
+        Whether a node gets the split, of the best ones of several features, with the least error
+        after the best splits of its children.
 
     Returns
     -------
@@ -95,10 +93,8 @@ def _split(branch, problem, data, random, penalty, looks_ahead):
         return False
     search = SplitSearch(penalty, least, problem.n_jobs)
     has_levels_below = branch.depth + 1 != problem.max_depth
-    if looks_ahead and branch.depth < _AHEAD_LEVELS and has_levels_below:
-        split = search.look_ahead(node, random)
-    else:
-        split = search.best(node)
+    split = search.look_ahead(node, random) if looks_ahead and has_levels_below else (
+        search.best(node))
     if split is None:
         return False
     feature, n_left = split
