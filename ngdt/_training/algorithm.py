@@ -189,13 +189,14 @@ class Progress:
         Parameters
         ----------
         metrics : dict of str to number
-            A value for each of the optimizer's `metrics`.
+            Values of the optimizer's `metrics`; those that are not measured become NaN.
         state : callable, default=None
             Returns what a checkpoint has to hold so that the run can go on from here: a dict of
             arrays, numbers, trees, and lists and dicts of them.
         """
         self._epoch += 1
-        metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
+        metrics = {name: np.asarray(metric).item() for name, metric in (
+            dict.fromkeys(self.history, np.nan) | metrics).items()}
         for name, metric in metrics.items():
             self.history[name].append(metric)
         self.control.activity.at(self._epoch / self._epochs)

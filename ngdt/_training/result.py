@@ -37,8 +37,8 @@ def empty_history(optimizers):
 
 
 def history_of(optimizer, metrics):
-    """The history of a training by one optimizer, from the metrics of its epochs."""
-    history = empty_history([])
+    """The history of a training by one optimizer or none, from the metrics of its epochs."""
+    history = empty_history([] if optimizer is None else [optimizer])
     append_metrics(history, type(optimizer).__name__, metrics)
     return history
 

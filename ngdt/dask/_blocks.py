@@ -261,6 +261,20 @@ def encode(estimator, template, division, class_weight, fences, X, y, sample_wei
     return Block(problem, y, weights[2], number)
 
 
+def sent(value):
+    """A value, lazy, that goes to the workers as it is.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    Delayed
+    """
+    return delayed(value, traverse=False, pure=False)
+
+
 def combined(add, results):
     """Combine results of blocks on the workers, eight at once, in a fixed order.
 

@@ -9,6 +9,7 @@ from dask import delayed
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import Rounds, RoundState
+from ngdt.dask._blocks import sent
 from ngdt.dask._draw import Draw
 from ngdt.dask._training import ROUNDS
 
@@ -57,17 +58,16 @@ class ForestTraining:
         self.problem, self.partitions = problem, partitions
         self.share = draws[0].distinct
         n_samples = max(1, round(self.share * partitions.n_training.sum()))
-        sent = problem.replace(control=NO_CONTROL)
+        problem = problem.replace(control=NO_CONTROL)
         self.trainings = []
         for tree, draw in zip(trees, draws, strict=True):
-            own = sent.part(draw.weight(sent.sample_weight, 0), draw.features)
+            own = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
             rounds = ROUNDS[type(optimizer)](
                 optimizer, own.refit_leaves(tree), own.replace(random_state=draw.seed),
                 n_samples, 1, prior)
             self.trainings.append(TreeTraining(draw, rounds, rounds.start()))
         self.epochs = self.trainings[0].rounds.epochs
-        self.progress = Progress(optimizer, problem, self.epochs)
-        self.unknown = dict.fromkeys(optimizer.metrics, np.nan)
+        self.progress = Progress(optimizer, self.problem, self.epochs)
 
     def run(self):
         """Train.
@@ -77,38 +77,35 @@ class ForestTraining:
         list of (Tree, dict)
             The trees, each of its own features, with the metrics of the epochs.
         """
-        partitions, metrics = self.partitions, []
-        sent = [[delayed(each, traverse=False, pure=False)
-                 for each in (training.rounds, training.draw)] for training in self.trainings]
+        partitions = self.partitions
+        lazy = [(sent(each.rounds), sent(each.draw)) for each in self.trainings]
         with self.progress.until_interrupted():
             for epoch in range(self.epochs):
                 n_before = 0
                 for group in partitions.groups((self.problem.random_state, epoch)):
-                    self._train_on(group, sent, epoch, n_before)
+                    self._train_on(group, lazy, epoch, n_before)
                     n_before += partitions.n_training[group].sum()
-                metrics = [self._end_epoch(training) for training in self.trainings]
-                self.progress.report(self.unknown | {
-                    name: np.mean([each[name] for each in metrics]) for name in metrics[0]})
+                metrics = np.mean([self._end_epoch(each) for each in self.trainings], axis=0)
+                names = self.trainings[0].rounds.metrics
+                self.progress.report(dict(zip(names, metrics, strict=True)))
         self.progress.control.activity.finish()
         return [(each.rounds.tree_of(each.state), each.history) for each in self.trainings]
 
-    def _train_on(self, group, sent, epoch, n_before):
+    def _train_on(self, group, lazy, epoch, n_before):
         """Train each tree on a group of partitions, in an order of its own."""
         partitions = self.partitions
         held = dask.persist(*(partitions.blocks[i] for i in group))
         done, n_training = n_before / partitions.n_training.sum(), partitions.n_training[group]
         states = []
-        for training, (rounds, draw) in zip(self.trainings, sent, strict=True):
+        for training, (rounds, draw) in zip(self.trainings, lazy, strict=True):
             seed, number = (training.draw.seed, epoch), training.state.n_steps
-            state = delayed(training.state, traverse=False, pure=False)
-            begin = done
+            state, begin = sent(training.state), done
             for i in np.random.default_rng(seed).permutation(len(group)):
                 schedule = self._schedule(training.rounds, n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
                 number += schedule.n_steps
                 state = delayed(Draw.advance, pure=False)(
-                    draw, rounds, held[i], state, delayed(schedule, traverse=False, pure=False),
-                    seed)
+                    draw, rounds, held[i], state, sent(schedule), seed)
             states.append(state)
         for training, state in zip(self.trainings, dask.compute(*states), strict=True):
             training.state = state
@@ -121,10 +118,9 @@ class ForestTraining:
         return rounds.schedule_at((epoch + share) / self.epochs, number)
 
     def _end_epoch(self, training):
-        """Add the metrics of the epoch to the history, and return them."""
-        means = np.mean(training.state.metrics, axis=0).tolist()
-        metrics = dict(zip(training.rounds.metrics, means, strict=True))
-        for name, value in (self.unknown | metrics).items():
-            training.history.setdefault(name, []).append(value)
+        """Add the mean metrics of the epoch to the history, and return them."""
+        metrics = np.mean(training.state.metrics, axis=0).tolist()
+        for name, metric in zip(training.rounds.metrics, metrics, strict=True):
+            training.history.setdefault(name, []).append(metric)
         training.state = replace(training.state, metrics=())
         return metrics

@@ -20,7 +20,7 @@ from ngdt._training.control import NO_CONTROL
 from ngdt._training.folds import problem_of
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
-from ngdt.dask._blocks import encode, glance, join, partitions_of
+from ngdt.dask._blocks import encode, glance, join, partitions_of, sent
 from ngdt.dask._training import ROUNDS, Partitions
 from ngdt.optimizers import Annealed
 
@@ -164,7 +164,7 @@ class Reading:
     def _look_at(self, partitions, n_columns):
         """Read all partitions once: sums of the targets, and some of the samples."""
         n_drawn = int(np.clip(MAX_VALUES // max(1, n_columns), MIN_SAMPLES, MAX_SAMPLES))
-        reader = delayed(_reader(self.estimator), traverse=False, pure=False)
+        reader = sent(_reader(self.estimator))
         look = delayed(glance, pure=False)
         # Up to twice the mean, so that a larger partition can give its share.
         found = dask.compute(*(
@@ -211,8 +211,8 @@ class Reading:
         factor = self._class_weight()
         template = problem_of(self.problem, np.empty(0, dtype=np.intp)).replace(
             control=NO_CONTROL)
-        reader, template, division = (delayed(each, traverse=False, pure=False) for each in (
-            _reader(self.estimator, **self.fitted), template, self.division))
+        reader, template, division = map(
+            sent, (_reader(self.estimator, **self.fitted), template, self.division))
         make = delayed(encode, pure=False)
         full = [number for number, each in enumerate(glances) if each.n_samples]
         self.partitions = Partitions(

@@ -14,7 +14,7 @@ from ngdt._methods.soft.run import evaluated_epochs
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import ROUND_STEPS, RoundState
-from ngdt.dask._blocks import combined
+from ngdt.dask._blocks import combined, sent
 from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
 from ngdt.optimizers import SGD, SSGD, Annealed
 from ngdt.pruning._unused import keep_reached
@@ -63,7 +63,7 @@ class Partitions:
 
     def lazy_total(self, function, add, *args):
         """Lazy result of `total`, Delayed."""
-        args = [delayed(each, traverse=False, pure=False) for each in args]
+        args = [sent(each) for each in args]
         found = [delayed(function, pure=False)(block, *args) for block in self.blocks]
         return combined(add, found)
 
@@ -155,13 +155,11 @@ class Training:
     def __init__(self, optimizer, tree, problem, partitions, prior, is_validated):
         self.problem, self.partitions = problem, partitions
         self.n_samples = int(partitions.n_training.sum())
-        sent = problem.replace(control=NO_CONTROL)
         self.rounds = ROUNDS[type(optimizer)](
-            optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
+            optimizer, tree, problem.replace(control=NO_CONTROL), self.n_samples,
+            partitions.n_at_once, prior)
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
-        # Metrics that a round does not measure are NaN.
-        self.unknown = dict.fromkeys(optimizer.metrics, np.nan)
         self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
         self.best = np.inf, None
 
@@ -172,7 +170,7 @@ class Training:
         -------
         OptimizerResult
         """
-        epochs, rounds = self.rounds.epochs, delayed(self.rounds, traverse=False, pure=False)
+        epochs, rounds = self.rounds.epochs, sent(self.rounds)
         with self.progress.until_interrupted():
             for epoch in range(epochs):
                 metrics, n_before = [], 0
@@ -182,7 +180,7 @@ class Training:
                 known = dict(zip(self.rounds.metrics, np.mean(metrics, axis=0), strict=True))
                 if epoch in self.evaluated:
                     known["validation"] = self._evaluate()
-                self.progress.report(self.unknown | known)
+                self.progress.report(known)
         _, best = self.best
         return self.progress.result(self._tree() if best is None else best)
 
@@ -200,7 +198,7 @@ class Training:
         share = (n_before + n * np.arange(n_steps) / n_steps) / self.n_samples
         done, metrics = (epoch + share) / epochs, []
         for i in range(0, len(of_rounds), ROUNDS_AT_ONCE):
-            state, number = delayed(self.state, traverse=False, pure=False), self.state.n_steps
+            state, number = sent(self.state), self.state.n_steps
             for begin, end in of_rounds[i:i + ROUNDS_AT_ONCE]:
                 schedule = self.rounds.schedule_at(done[begin:end], number)
                 number += end - begin

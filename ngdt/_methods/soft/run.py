@@ -266,10 +266,10 @@ class SoftRun:
         self.trainer.catch_up()
         if not schedule.refit_every_step:
             self.trainer.refit()
-        evaluate = epoch in evaluated or (pace.is_finished and bool(evaluated))
-        self.progress.report({
-            "loss": loss, "gamma": gamma[-1],
-            "validation": self._evaluate_hard_tree() if evaluate else np.nan}, self._state)
+        metrics = {"loss": loss, "gamma": gamma[-1]}
+        if epoch in evaluated or (pace.is_finished and evaluated):
+            metrics["validation"] = self._evaluate_hard_tree()
+        self.progress.report(metrics, self._state)
 
     def _mixed(self, order):
         """Another sample to mix each one with, and the share of that; empty if they are not."""

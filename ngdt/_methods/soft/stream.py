@@ -108,8 +108,7 @@ class Stream:
                 state = rounds.advance(
                     problem, random.permutation(samples), replace(state, metrics=()),
                     rounds.schedule_at(done, state.n_steps))
-                known = dict(zip(rounds.metrics, state.metrics[0], strict=True))
-                progress.report(known | {"validation": np.nan})
+                progress.report(dict(zip(rounds.metrics, state.metrics[0], strict=True)))
         stream = replace(self, state=state, n_seen=self.n_seen + len(samples))
         result = OptimizerResult(rounds.soft_tree_of(state), progress.history)
         progress.control.activity.finish()

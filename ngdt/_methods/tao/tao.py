@@ -435,14 +435,14 @@ class TAORun:
         reached = np.flatnonzero(self.node_weights)
         share = (self.node_weights[reached] / self.total_weight) ** self.params.alpha
         penalty = share @ self.solver.penalties(self.weights[reached])
-        validation, samples = np.nan, problem.validation_samples
-        if len(samples):
-            validation = np.average(
-                problem.errors(tree, samples), weights=problem.validation_weight[samples])
-        return {
+        metrics = {
             "objective": self.params.C * loss + penalty, "loss": loss / self.total_weight,
-            "n_nonzero": (self.weights[reached] != 0).sum(), "n_nodes": len(reached),
-            "validation": validation}
+            "n_nonzero": (self.weights[reached] != 0).sum(), "n_nodes": len(reached)}
+        samples = problem.validation_samples
+        if len(samples):
+            metrics["validation"] = np.average(
+                problem.errors(tree, samples), weights=problem.validation_weight[samples])
+        return metrics
 
 
 def _leaves(by_leaf):

@@ -196,8 +196,7 @@ class _Run:
                 "values are finite")
         self.leaves.end_epoch()
         self.leaves.fit()
-        self.progress.report(
-            {"loss": losses / total, "gamma": float(schedule.gamma(done)), "validation": np.nan})
+        self.progress.report({"loss": losses / total, "gamma": float(schedule.gamma(done))})
 
     def _step(self, batch, weight, done, share):
         """Take a step of Adam, and move the running means of the leaves by a share."""
