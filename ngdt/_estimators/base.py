@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +39,7 @@ from ngdt._selection.train import PrunedTree, train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import reached
 from ngdt._util.numbers import count
+from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT_OR_ZERO
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._tree import ExplainsTree
@@ -55,10 +54,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         **TableEstimator._parameter_constraints,
-        "max_depth": [
-            Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
-        "validation_fraction": [
-            StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "max_depth": [COUNT_OR_ZERO, AUTO, None],
+        "validation_fraction": [AUTO, BELOW_ONE, None],
         "callback": [callable, None],
     }
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from textwrap import indent
 from typing import ClassVar, Literal, Self
@@ -35,6 +35,7 @@ from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
 from ngdt._training.problem import Problem
+from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, NOT_NEGATIVE, POSITIVE, SHARE
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._shapley import HasShapleyValues
@@ -54,29 +55,18 @@ class TableEstimator(
     _check_y_params: ClassVar[dict] = {}
 
     _parameter_constraints: ClassVar[dict] = {
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right")],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        "max_depth": [COUNT_OR_ZERO, None],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left"), SHARE],
+        "min_samples_leaf": [COUNT, Interval(RealNotInt, 0.0, 1.0, closed="neither")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        # These are validated when they are resolved, and by the objects themselves.
-        "init": "no_validation",
-        "optimizer": "no_validation",
-        "loss": "no_validation",
-        "monotonic_cst": "no_validation",
-        "categorical_features": "no_validation",
+        "min_impurity_decrease": [NOT_NEGATIVE],
+        "ccp_alpha": [NOT_NEGATIVE],
+        # The others are validated when they are resolved, and by the objects themselves.
         "leaf": [StrOptions({"auto", "constant", "linear"}), LinearLeaves],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "max_time": [POSITIVE, None],
         "checkpoint": [str, PathLike, None],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"), None],
+        "n_jobs": [COUNT, Interval(Integral, None, -1, closed="right"), None],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],

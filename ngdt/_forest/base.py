@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.samples import Samples
@@ -45,6 +43,7 @@ from ngdt._forest.trial import compete
 from ngdt._selection.candidates import for_small_weights
 from ngdt._selection.train import Candidate
 from ngdt._util.parallel import map_ranges
+from ngdt._util.parameters import AUTO, COUNT, DRAWN_FEATURES, SHARE
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._forest import ExplainsForest
@@ -68,15 +67,10 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
     _parameter_constraints: ClassVar[dict] = {
         **TableEstimator._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "bootstrap": ["boolean", StrOptions({"auto"})],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}), None],
+        "n_estimators": [COUNT],
+        "bootstrap": ["boolean", AUTO],
+        "max_samples": [COUNT, SHARE, None],
+        "max_features": DRAWN_FEATURES,
         "oob_score": ["boolean", callable],
     }
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from ngdt._core.tree import Tree
@@ -20,6 +20,7 @@ from ngdt._estimators.resolve import resolve_loss, seed_of
 from ngdt._estimators.run import running
 from ngdt._training.problem import Problem
 from ngdt._util.numbers import count
+from ngdt._util.parameters import COUNT, COUNT_OR_ZERO
 from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
@@ -45,12 +46,12 @@ class DeepTree(ChecksParameters, BaseEstimator):
         "split": [StrOptions({"linear"}), callable, None],
         "trunk": [callable, None],
         "input_shape": [tuple, None],
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [COUNT_OR_ZERO, None],
+        "max_leaf_nodes": [COUNT],
+        "min_samples_leaf": [COUNT],
         "init": [StrOptions({"auto", "greedy", "balanced"})],
         "stump": [Annealed, EndToEnd, None],
-        "n_attempts": [Interval(Integral, 1, None, closed="left")],
+        "n_attempts": [COUNT],
         "optimizer": [StrOptions({"annealed", "end_to_end"}), Annealed, EndToEnd, None],
         "callback": [callable, None],
         **{name: TableEstimator._parameter_constraints[name] for name in (

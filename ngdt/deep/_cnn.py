@@ -2,13 +2,12 @@
 
 from dataclasses import KW_ONLY, dataclass
 from math import prod
-from numbers import Integral
 from typing import ClassVar
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
 from ngdt._util.optional import import_optional
+from ngdt._util.parameters import COUNT
 
 
 def with_torch(module):
@@ -44,9 +43,9 @@ class CNN(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "channels": [tuple],
-        "kernel_size": [Interval(Integral, 1, None, closed="left")],
-        "hidden": [Interval(Integral, 1, None, closed="left")],
-        "n_outputs": [Interval(Integral, 1, None, closed="left")],
+        "kernel_size": [COUNT],
+        "hidden": [COUNT],
+        "n_outputs": [COUNT],
     }
 
     channels: tuple = (3, 6)

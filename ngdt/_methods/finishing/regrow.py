@@ -1,11 +1,9 @@
 """Regrow: replace subtrees by greedy ones where validation samples favour these."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ngdt._core.graft import grafted
 from ngdt._core.greedy.builder import build
@@ -14,6 +12,7 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.samples_by_leaf import SamplesByLeaf
+from ngdt._util.parameters import COUNT
 
 # Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so
 # many of hundreds of small subtrees that the validation accuracy of a noisy tree was six points too
@@ -68,7 +67,7 @@ class Regrow(Optimizer):
     regularizes = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [COUNT],
     }
 
     min_samples_leaf: int = 1

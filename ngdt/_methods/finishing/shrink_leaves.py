@@ -1,15 +1,14 @@
 """ShrinkLeaves: the best leaf values, shrunk towards the values of the ancestors."""
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ngdt._core.structure import levels, parents
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
+from ngdt._util.parameters import NOT_NEGATIVE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -46,7 +45,7 @@ class ShrinkLeaves(Optimizer):
     regularizes = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "pseudo_count": [Interval(Real, 0, None, closed="left")],
+        "pseudo_count": [NOT_NEGATIVE],
     }
 
     pseudo_count: float = 5.0

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ngdt._methods.linear_leaves.lasso import chosen_by_lasso
 from ngdt._methods.linear_leaves.models import (
@@ -23,6 +23,7 @@ from ngdt._training.choice import least
 from ngdt._training.control import SILENT
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.size_limits import enforce_limits
+from ngdt._util.parameters import AUTO
 from ngdt._util.validation import error_prefix
 
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
@@ -111,7 +112,7 @@ class LinearLeaves(Optimizer):
 
     _parameter_constraints: ClassVar[dict] = {
         "features": "no_validation",    # see check
-        "penalty": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
+        "penalty": [Interval(Real, 0, None, closed="both"), AUTO],
         "shrink": ["boolean"],
         "clip": ["boolean"],
     }

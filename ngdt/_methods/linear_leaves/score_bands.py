@@ -1,12 +1,10 @@
 """Bands of the score of a linear model."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 
 from ngdt._core.quantiles import TIE
 from ngdt._core.structure import number_depth_first
@@ -15,6 +13,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
+from ngdt._util.parameters import COUNT
 from ngdt.pruning._equal import collapse_pure
 
 # Least number of samples for each band, in the mean.
@@ -62,7 +61,7 @@ class ScoreBands(Initializer):
     is_stochastic = True    # as the choice of the penalty is
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_bands": [Interval(Integral, 1, None, closed="left")],
+        "n_bands": [COUNT],
         "features": LinearLeaves._parameter_constraints["features"],
     }
 

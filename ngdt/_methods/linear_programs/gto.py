@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
 from ngdt._methods.linear_programs.multilinear import Multilinear
@@ -14,6 +12,7 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.control import Deadline
 from ngdt._util.parallel import Threads
+from ngdt._util.parameters import COUNT, NOT_NEGATIVE
 
 # Factors by which the initial planes are scaled. The hinge errors require a margin of 1.
 _SCALES = 2.0 ** np.arange(-10, 11)
@@ -77,8 +76,8 @@ class GTO(Optimizer):
     metrics = ("objective", "gap", "error")
 
     _parameter_constraints: ClassVar[dict] = {
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
     }
 
     max_iter: int = 100

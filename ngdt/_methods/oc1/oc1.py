@@ -1,17 +1,16 @@
 """OC1: greedy trees with oblique splits, each by coordinate descent on its impurity."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ngdt._core.scaling import Scaling
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.oc1.descent import Descent
 from ngdt._methods.random.oblique import ROUNDING
 from ngdt._methods.random.random_oblique import unit_vectors
+from ngdt._util.parameters import COUNT_OR_ZERO
 
 
 @dataclass(eq=False, repr=False)
@@ -67,8 +66,8 @@ class OC1(InfoGain):
     _screens = False
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
-        "n_jumps": [Interval(Integral, 0, None, closed="left")],
+        "n_restarts": [COUNT_OR_ZERO],
+        "n_jumps": [COUNT_OR_ZERO],
     }
 
     n_restarts: int = 5

@@ -1,16 +1,15 @@
 """Greedy trees with the best of several random oblique splits at every node."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ngdt._core.greedy.builder import least_gain
 from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.random.oblique import ObliqueBuilder
+from ngdt._util.parameters import COUNT
 
 # Number of weights of directions that are drawn at once.
 N_VALUES_AT_ONCE = 10_000
@@ -61,8 +60,8 @@ class RandomOblique(InfoGain):
     _screens = False
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_candidates": [Interval(Integral, 1, None, closed="left")],
-        "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+        "n_candidates": [COUNT],
+        "n_nonzero": [COUNT, None],
     }
 
     n_candidates: int = 100

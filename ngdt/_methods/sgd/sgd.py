@@ -5,15 +5,15 @@ choices made here are this package's own, and were made on validation data.
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ngdt._core.search import RADIUS
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.sgd.run import InputScale, SGDRun
 from ngdt._training.algorithm import OptimizerResult
+from ngdt._util.parameters import AUTO, COUNT, NOT_NEGATIVE, POSITIVE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,13 +88,13 @@ class SGD(Optimizer):
 
     _parameter_constraints: ClassVar[dict] = {
         "inference": [StrOptions({"auto", *RADIUS})],
-        "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "leaf_learning_rate": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "leaf_limit": [Interval(Real, 0, None, closed="neither")],
-        "norm_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "nu": [POSITIVE, AUTO],
+        "learning_rate": [POSITIVE, AUTO],
+        "batch_size": [COUNT],
+        "epochs": [COUNT, AUTO],
+        "leaf_learning_rate": [NOT_NEGATIVE, AUTO],
+        "leaf_limit": [POSITIVE],
+        "norm_limit": [POSITIVE, None],
     }
 
     inference: str = "auto"
@@ -172,7 +172,7 @@ eq. (14).
         "assignment": [StrOptions({"best", "navigate"})],
         "renew": [
             StrOptions({"step", "epoch", "plateau"}),
-            Interval(Integral, 1, None, closed="left"),
+            COUNT,
         ],
     }
 

@@ -1,15 +1,16 @@
 """Annealed soft training of a whole tree, by the direct gradient of a bounded loss."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule
 from ngdt._training.control import cosine
+from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, ZERO_TO_ONE
 
 # These defaults were chosen on validation samples of nine training sets.
 # Learning rate times sqrt(n_features), for classification and regression.
@@ -117,17 +118,17 @@ class Annealed(SoftOptimizer):
     _parameter_constraints: ClassVar[dict] = {
         "leaf": [StrOptions({"constant", "linear"})],
         "gamma": [tuple],
-        "q": [Interval(Real, 0, 1, closed="both")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "leaf_learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "mixing": [Interval(Real, 0, 1, closed="both")],
-        "expected_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "slope_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "pseudo_count": [Interval(Real, 0, None, closed="neither")],
-        "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
+        "q": [ZERO_TO_ONE],
+        "learning_rate": [POSITIVE, AUTO],
+        "leaf_learning_rate": [POSITIVE],
+        "weight_decay": [NOT_NEGATIVE, AUTO],
+        "batch_size": [COUNT, AUTO],
+        "steps": [COUNT, AUTO],
+        "mixing": [ZERO_TO_ONE],
+        "expected_samples": [COUNT, None],
+        "slope_penalty": [NOT_NEGATIVE, AUTO],
+        "pseudo_count": [POSITIVE],
+        "cutoff": [BELOW_ONE, AUTO, None],
     }
 
     leaf: str = "constant"

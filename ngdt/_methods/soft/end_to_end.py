@@ -1,13 +1,14 @@
 """Finetune of Hehn, Kooij & Hamprecht (2020): EM over an entire tree with soft routing."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule, check_image_shape
+from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE
 
 # Number of mini-batches per epoch of small data, which is that of MNIST with 1000 samples each, and
 # least number of samples per mini-batch.
@@ -84,14 +85,14 @@ class EndToEnd(SoftOptimizer):
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [Interval(Real, 0, 1e6, closed="right")],
         "gamma_step": [Interval(Real, 0, 1e6, closed="both")],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "spatial_penalty": [Interval(Real, 0, None, closed="left")],
+        "epochs": [COUNT],
+        "learning_rate": [POSITIVE],
+        "batch_size": [COUNT, AUTO],
+        "spatial_penalty": [NOT_NEGATIVE],
         "image_shape": [tuple, None],
         "keep_zeros": ["boolean"],
-        "pseudo_count": [Interval(Real, 0, None, closed="neither")],
-        "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
+        "pseudo_count": [POSITIVE],
+        "cutoff": [BELOW_ONE, AUTO, None],
     }
 
     gamma: float = 1.0

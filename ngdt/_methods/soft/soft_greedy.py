@@ -1,12 +1,10 @@
 """Greedy trees of Hehn, Kooij & Hamprecht (2020): each split is a stump with soft routing."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._core.greedy.builder import build
 from ngdt._core.threads import one_blas_thread
@@ -15,6 +13,7 @@ from ngdt._methods.greedy.info_gain import RefinedSplitter
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.soft.run import SoftOptimizer, check_image_shape, unit_weight
+from ngdt._util.parameters import COUNT, DRAWN_FEATURES
 from ngdt._util.validation import number_of_features
 
 # Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
@@ -80,13 +79,8 @@ class SoftGreedy(Initializer):
 
     _parameter_constraints: ClassVar[dict] = {
         "stump": [SoftOptimizer, None],
-        "n_attempts": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
+        "n_attempts": [COUNT],
+        "max_features": DRAWN_FEATURES,
         "patch": [tuple, None],
         "image_shape": [tuple, None],
     }

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain
-from numbers import Integral, Real
+from numbers import Real
 from time import monotonic
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from ngdt._training.algorithm import Progress
 from ngdt._training.monotone import free_nodes, kinds_of_splits, ordered_by_splits, straighten
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
+from ngdt._util.parameters import COUNT, POSITIVE, ZERO_TO_ONE
 from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._unused import keep_reached
@@ -126,13 +127,13 @@ class TAO(Optimizer):
     metrics = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [POSITIVE],
         "penalty": [StrOptions({"l1", "l2"})],
         "alpha": [Interval(Real, 0, 10, closed="both")],
         "loss": [StrOptions({"zero_one", *LOSSES, *ALIASES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
-        "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="both")],
+        "max_passes": [COUNT],
+        "tol": [ZERO_TO_ONE],
     }
 
     C: float = 0.1
