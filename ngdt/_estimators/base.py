@@ -37,7 +37,7 @@ from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import PrunedTree, train
 from ngdt._training.result import TrainingResult, history_of
-from ngdt._training.size_limits import reached
+from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.numbers import count
 from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT_OR_ZERO
 from ngdt._util.validation import error_prefix
@@ -189,7 +189,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
         # Far targets are near, as where `fit` prunes.
-        sequence = pruning_sequence(fitted.tree_, *reached(fitted.tree_, problem.near))
+        sequence = pruning_sequence(
+            fitted.tree_, targets_at_leaves(fitted.tree_, problem.near))
         return sequence.path(unit=fitted._targets.scale_impurity(1.0, problem.loss))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:

@@ -8,6 +8,7 @@ from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._core.structure import sums_below
 from ngdt._inspection.importances import feature_importances, node_gains
 from ngdt._inspection.sample_summary import SampleSummary
+from ngdt.pruning._impurity import LeafTargets
 from ngdt.pruning._replace import places
 
 
@@ -38,7 +39,7 @@ def describe(problem, result, fitted):
     summary = replace(
         SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments,
                          problem.loss.is_classifier),
-        gains=node_gains(tree, leaf, problem.y[samples], weight, problem.loss, predictions),
+        gains=node_gains(tree, LeafTargets.of(problem, leaf, samples), predictions),
         leaf_weights=None if (weight == weight[0]).all() else (
             np.bincount(leaf, weight, tree.n_leaves)))
     return fitted_attributes(result, fitted["_table"], summary, count, quantiles)

@@ -14,7 +14,7 @@ _BLOCK_WEIGHTS = 2**16
 ROUNDING = 1e-12
 
 
-def node_gains(tree, leaf, y, weight, loss, predictions=None):
+def node_gains(tree, targets, predictions=None):
     """Decrease of the error of the samples by each split, and by the slopes of each leaf.
 
     A split counts by its decrease of the impurity, as in scikit-learn. Slopes of a leaf count by
@@ -25,12 +25,7 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
     Parameters
     ----------
     tree : Tree
-    leaf : ndarray of int, shape (n_samples,)
-    y : ndarray of float64, shape (n_samples, n_targets)
-        Targets as `Loss.encode` returns them.
-    weight : ndarray of float64, shape (n_samples,)
-        Positive weights.
-    loss : Loss
+    targets : LeafTargets
     predictions : ndarray of shape (n_samples, n_outputs), default=None
         As of `Problem.predictions`. Only linear leaves need them.
 
@@ -39,13 +34,14 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
     ndarray of shape (n_internal + n_leaves,)
         Not negative; in a unit of their own.
     """
+    leaf, y, weight, loss = targets
     share = weight / weight.max()
-    impurity = split_impurities(tree, leaf, y, share, loss)
+    impurity = split_impurities(tree, targets._replace(weight=share))
     m, children = tree.n_internal, child_ids(tree)
     gains = np.concatenate(
         [impurity[:m] - impurity[children].sum(axis=1), np.zeros(tree.n_leaves)])
     if tree.slopes is not None:
-        constant = loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs)[leaf]
+        constant = targets.fit_leaves(tree)[leaf]
         with np.errstate(over="ignore", invalid="ignore"):
             before, after = (
                 np.bincount(leaf, share * loss.value(each, y), tree.n_leaves)

@@ -5,7 +5,7 @@ import numpy as np
 from ngdt._core.structure import child_ids, sums_below
 from ngdt._training.monotone import monotone_leaves, straighten
 from ngdt.pruning._equal import merge_same_leaves
-from ngdt.pruning._impurity import node_errors, node_impurities
+from ngdt.pruning._impurity import LeafTargets, node_errors, node_impurities
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import pruning_sequence
 from ngdt.pruning._size import prune_to_size
@@ -41,8 +41,8 @@ def enforce_limits(tree, problem):
             enforce_limits(straighten(tree, problem), free), problem))
 
     def at_leaves(tree):
-        leaf, *targets = reached(tree, problem)
-        return np.bincount(leaf, minlength=tree.n_leaves), (leaf, *targets)
+        targets = targets_at_leaves(tree, problem)
+        return np.bincount(targets.leaf, minlength=tree.n_leaves), targets
 
     small = subtree_within_limits(_numbered(tree), problem, at_leaves)
     if small.n_leaves == tree.n_leaves:
@@ -59,8 +59,7 @@ def subtree_within_limits(tree, problem, at_leaves):
     problem : Problem
         Its limits.
     at_leaves : callable
-        Takes a subtree. Returns the number of samples of each leaf, and leaf, target and weight of
-        samples, and the loss, as `node_errors` takes them.
+        Takes a subtree. Returns the number of samples of each leaf, and their `LeafTargets`.
 
     Returns
     -------
@@ -69,18 +68,18 @@ def subtree_within_limits(tree, problem, at_leaves):
     """
     small = tree
     while True:
-        count, found = at_leaves(small)
+        count, targets = at_leaves(small)
         keep = large_leaves(small, count, problem.min_samples_leaf)
         if keep.all():
             break
         small = keep_reached(small, keep)
-    small = collapse(small, forbidden_splits(small, problem, count, found))
+    small = collapse(small, forbidden_splits(small, problem, count, targets))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
-        _, found = at_leaves(small)
-        small = prune_to_size(small, node_errors(small, *found), problem.max_leaf_nodes)
+        _, targets = at_leaves(small)
+        small = prune_to_size(small, node_errors(small, targets), problem.max_leaf_nodes)
     if problem.ccp_alpha > 0:
-        _, found = at_leaves(small)
-        sequence = pruning_sequence(small, *found)
+        _, targets = at_leaves(small)
+        sequence = pruning_sequence(small, targets)
         small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
     return small
 
@@ -95,10 +94,11 @@ def _numbered(tree):
     return tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
 
 
-def reached(tree, problem):
-    """Leaf, target and weight of training and validation samples, and the loss."""
+def targets_at_leaves(tree, problem):
+    """The `LeafTargets` of training and validation samples."""
     samples, weight = _present(problem)
-    return problem.apply(tree, samples), problem.y[samples], weight[samples], problem.loss
+    return LeafTargets(
+        problem.apply(tree, samples), problem.y[samples], weight[samples], problem.loss)
 
 
 def _present(problem):
@@ -137,7 +137,7 @@ def large_leaves(tree, count, min_samples_leaf):
     return keep
 
 
-def forbidden_splits(tree, problem, count, found):
+def forbidden_splits(tree, problem, count, targets):
     """Mask of the nodes with too few samples to be split, or a split with too small a gain.
 
     Parameters
@@ -147,8 +147,7 @@ def forbidden_splits(tree, problem, count, found):
         Its limits.
     count : ndarray of int, shape (n_leaves,)
         Number of samples of each leaf.
-    found : tuple
-        As `reached` returns it.
+    targets : LeafTargets
 
     Returns
     -------
@@ -159,10 +158,9 @@ def forbidden_splits(tree, problem, count, found):
     if problem.min_samples_split > 2:
         forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
     if problem.min_impurity_decrease > 0:
-        _, _, weight, _ = found
-        impurity = node_impurities(tree, *found)
+        impurity = node_impurities(tree, targets)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
-        least = problem.min_impurity_decrease * weight.sum()
+        least = problem.min_impurity_decrease * targets.weight.sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
 

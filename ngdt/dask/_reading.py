@@ -157,7 +157,7 @@ class Reading:
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
             moments.low, moments.high, found.left, found.right,
-            gains=node_gains(result.tree, *sums.reached()), leaf_weights=sums.weight)
+            gains=node_gains(result.tree, sums.targets()), leaf_weights=sums.weight)
         return fitted_attributes(
             result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 

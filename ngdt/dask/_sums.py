@@ -8,6 +8,7 @@ from ngdt._core.loss import class_weights
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.size_limits import subtree_within_limits
+from ngdt.pruning._impurity import LeafTargets
 
 # Indices of the training and validation samples in the sums.
 TRAINING, VALIDATION = 0, 1
@@ -64,14 +65,13 @@ class LeafSums:
         sums = self.sums.sum(axis=0)
         return sums.sum(axis=1) if self.loss.is_classifier else sums[:, 0]
 
-    def reached(self, which=(0, 1, 2)):
-        """A few samples for each leaf, with the same sums as all its samples.
+    def targets(self, which=(0, 1, 2)):
+        """Targets of a few samples for each leaf, with the same sums as those of all its samples.
 
         Returns
         -------
-        leaf, y, weight : ndarray
+        LeafTargets
             One sample for each class; or two, a standard deviation below and above the mean.
-        loss : Loss
         """
         sums = self.sums[list(which)].sum(axis=0)
         n_leaves, k = sums.shape
@@ -86,17 +86,16 @@ class LeafSums:
             spread = np.sqrt(np.maximum(square - mean**2, 0.0))
             y = np.stack([mean - spread, mean + spread], axis=1).reshape(len(leaf), -1)
         present = weight > 0
-        return leaf[present], np.ascontiguousarray(y[present]), weight[present], self.loss
+        return LeafTargets(
+            leaf[present], np.ascontiguousarray(y[present]), weight[present], self.loss)
 
     def fit_leaves(self, tree):
         """Set the leaf values of a tree to the best ones for its training samples."""
-        leaf, y, weight, loss = self.reached([TRAINING])
-        return tree.replace(
-            values=loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs))
+        return tree.replace(values=self.targets([TRAINING]).fit_leaves(tree))
 
     def mean_error(self, tree):
         """Mean error of a tree of constant leaves on its validation samples."""
-        leaf, y, weight, loss = self.reached([VALIDATION])
+        leaf, y, weight, loss = self.targets([VALIDATION])
         if not len(leaf):
             return np.nan
         return np.average(loss.errors(tree.values[leaf], y), weights=weight)
@@ -136,7 +135,7 @@ def within_limits(tree, problem, sums_of):
     """
     def at_leaves(tree):
         sums = sums_of(tree)
-        return sums.count.sum(axis=0), sums.reached()
+        return sums.count.sum(axis=0), sums.targets()
 
     small = subtree_within_limits(tree, problem, at_leaves)
     return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)

@@ -49,9 +49,8 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     >>> path.impurities
     array([0.  , 0.5 , 6.75])
     """
-    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
-    sequence = pruning_sequence(tree, leaf, y, weight, loss)
-    return sequence.path(unit=y.shape[1])
+    targets = present_targets(tree, X, y, loss, sample_weight)
+    return pruning_sequence(tree, targets).path(unit=targets.y.shape[1])
 
 
 def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=None):
@@ -95,8 +94,8 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
     """
     if not check_number("ccp_alpha", ccp_alpha) >= 0:
         raise ValueError(f"ccp_alpha must not be negative, got {ccp_alpha}")
-    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
-    sequence = pruning_sequence(tree, leaf, y, weight, loss)
-    replacement = first_leaves(tree, sequence.is_leaf(ccp_alpha * y.shape[1]))
-    fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
+    targets = present_targets(tree, X, y, loss, sample_weight)
+    is_leaf = pruning_sequence(tree, targets).is_leaf(ccp_alpha * targets.y.shape[1])
+    replacement = first_leaves(tree, is_leaf)
+    fitted, new = fit_replaced(tree, replacement, targets)
     return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)

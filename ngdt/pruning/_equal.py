@@ -50,7 +50,7 @@ def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
     >>> prune_pure_subtrees(tree, [[-1.0], [2.0], [7.0]], [0, 1, 1])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
-    return collapse_pure(tree, *present_targets(tree, X, y, loss, sample_weight))
+    return collapse_pure(tree, present_targets(tree, X, y, loss, sample_weight))
 
 
 def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
@@ -92,15 +92,15 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     >>> prune_equal_leaves(tree, [[-1.0], [2.0], [3.0], [7.0]], [0, 1, 0, 1])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
-    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
-    predicted = _predicted(tree, loss)
+    targets = present_targets(tree, X, y, loss, sample_weight)
+    predicted = _predicted(tree, targets.loss)
 
     def are_equal(left, right):
         return (predicted[left] == predicted[right]).all() or all(
             np.array_equal(each[left], each[right])
             for each in tree.leaf_arrays().values() if each is not None)
 
-    return _replace_by_leaves(tree, _merged(tree, are_equal), leaf, y, weight, loss)
+    return _replace_by_leaves(tree, _merged(tree, are_equal), targets)
 
 
 def merge_same_leaves(tree):
@@ -129,20 +129,20 @@ def _merged(tree, are_equal):
     return replacement
 
 
-def collapse_pure(tree, leaf, y, weight, loss):
+def collapse_pure(tree, targets):
     """Prune pure subtrees, as `prune_pure_subtrees`, for samples whose leaves are known.
 
     Parameters
     ----------
-    tree, leaf, y, weight, loss
-        As for `node_impurities`.
+    tree : Tree
+    targets : LeafTargets
 
     Returns
     -------
     Tree
     """
-    m = tree.n_internal
-    predicted = _predicted(tree, loss)
+    leaf, y, _, loss = targets
+    m, predicted = tree.n_internal, _predicted(tree, loss)
     # Range of the targets at every node, then at every leaf. It is empty without samples, and
     # infinite if a prediction is wrong.
     low = np.full((2 * m + 1, y.shape[1]), np.inf)
@@ -159,7 +159,7 @@ def collapse_pure(tree, leaf, y, weight, loss):
         reached[node] = reached[left if (low[left] <= high[left]).all() else right]
         if (low[node] == high[node]).all():
             replacement[node] = reached[node]
-    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
+    return _replace_by_leaves(tree, replacement, targets)
 
 
 def _predicted(tree, loss):
@@ -170,15 +170,15 @@ def _predicted(tree, loss):
     return np.where(is_linear, np.nan, predicted)
 
 
-def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
+def _replace_by_leaves(tree, replacement, targets):
     """Replace subtrees by leaves that predict the same classes or values."""
     # For regression, the leaves of a subtree all predict the same, and one of them stays. For
     # classification, its probabilities are fitted to all samples of the subtree.
-    if not loss.is_classifier:
+    if not targets.loss.is_classifier:
         return replace_subtrees(tree, replacement)
-    fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
+    fitted, new = fit_replaced(tree, replacement, targets)
     # Fitted values that predict another class are not taken: the samples may have other classes,
     # and a pseudo-count may outweigh tiny sample weights. Nor do they replace linear leaves.
-    predicted = _predicted(tree, loss)
+    predicted = _predicted(tree, targets.loss)
     new = new[fitted[new].argmax(axis=1) == predicted[new, 0]]
     return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)

@@ -6,6 +6,7 @@ from ngdt._core.structure import child_ids
 from ngdt._core.tree import Tree
 from ngdt._util.validation import check_weight
 from ngdt.inference import check_samples
+from ngdt.pruning._impurity import LeafTargets
 
 
 def present_samples(tree, data, sample_weight):
@@ -16,10 +17,10 @@ def present_samples(tree, data, sample_weight):
 
 
 def present_targets(tree, X, y, loss, sample_weight):
-    """Leaf, encoded target and weight of each sample of positive weight, and the loss."""
+    """The `LeafTargets` of the samples of positive weight."""
     data, y, loss, _ = check_samples(tree, X, y, loss)
     leaf, weight, present = present_samples(tree, data, sample_weight)
-    return leaf, y[present], weight[present], loss
+    return LeafTargets(leaf, y[present], weight[present], loss)
 
 
 def children_first(tree):
@@ -129,7 +130,7 @@ def places(tree, collapsed):
     return place
 
 
-def fit_replaced(tree, replacement, leaf, y, weight, loss):
+def fit_replaced(tree, replacement, targets):
     """Fit leaf values after subtrees were replaced by leaves; return them, and these leaves."""
     m = tree.n_internal
     part_of = np.arange(2 * m + 1)      # the leaf that replaces a subtree around it, or itself
@@ -138,6 +139,5 @@ def fit_replaced(tree, replacement, leaf, y, weight, loss):
             part_of[node] = replacement[node]
         if part_of[node] != node:
             part_of[children] = part_of[node]
-    fitted = loss.fit_leaves(
-        part_of[m + leaf] - m, y, weight, tree.n_leaves, tree.n_outputs)
+    fitted = targets._replace(leaf=part_of[m + targets.leaf] - m).fit_leaves(tree)
     return fitted, np.unique(part_of[:m][part_of[:m] >= m]) - m

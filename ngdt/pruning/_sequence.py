@@ -97,13 +97,12 @@ class PruningSequence:
             above[children] = self.step[node] if self.step[node] >= 0 else above[node]
         return above
 
-    def fit_values(self, leaf, y, weight, loss):
+    def fit_values(self, targets):
         """Values of the new leaf of each step, fitted to the samples that reach it.
 
         Parameters
         ----------
-        leaf, y, weight, loss
-            As for `pruning_sequence`.
+        targets : LeafTargets
 
         Returns
         -------
@@ -111,6 +110,7 @@ class PruningSequence:
         """
         if len(self.nodes) == 0:
             return np.empty((0, self.tree.n_outputs))
+        leaf, y, weight, loss = targets
         path = decision_path(self.tree, leaf)
         samples = np.repeat(np.arange(len(leaf)), np.diff(path.indptr))
         step = self.step[path.indices]
@@ -129,21 +129,20 @@ class PruningSequence:
                 for name, each in (("ccp_alphas", self.alphas), ("impurities", self.impurities))})
 
 
-def pruning_sequence(tree, leaf, y, weight, loss):
+def pruning_sequence(tree, targets):
     """Subtrees of minimal cost-complexity pruning, for samples whose leaves are known.
 
     Parameters
     ----------
-    tree, leaf, y, weight, loss
-        As for `node_impurities`.
+    tree : Tree
+    targets : LeafTargets
 
     Returns
     -------
     PruningSequence
     """
     # The pseudo-count of a loss is in the units of the weights.
-    cost = node_impurities(tree, leaf, y, weight, loss) / weight.sum()
-    return sequence_of_costs(tree, cost)
+    return sequence_of_costs(tree, node_impurities(tree, targets) / targets.weight.sum())
 
 
 def sequence_of_costs(tree, cost):

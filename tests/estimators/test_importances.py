@@ -20,6 +20,7 @@ from ngdt._inspection.importances import feature_importances, node_gains
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
 from ngdt.pruning import prune_forest
+from ngdt.pruning._impurity import LeafTargets
 from ngdt.testing.strategies import trees
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -182,7 +183,7 @@ def test_gains_by_definition(loss, tree, seed):
     y = rng.integers(0, tree.n_outputs, 60) if loss.is_classifier else (
         rng.normal(size=(60, tree.n_outputs)))
     y, weight = loss.encode(y, tree.n_outputs), rng.integers(1, 4, 60).astype(float)
-    gains = node_gains(tree, tree.apply(X), y, weight, loss, tree.predict(X))
+    gains = node_gains(tree, LeafTargets(tree.apply(X), y, weight, loss), tree.predict(X))
     expected = gains_by_definition(tree, X, y, weight, loss)
     # Both are in units of their own.
     unit = gains.max() / (expected.max() or 1.0)
@@ -270,7 +271,8 @@ def test_a_constant_leaf_among_linear_ones_saves_nothing():
     X = np.array([-2.0, -1.0, -1.0, 1.0, 2.0, 3.0])[:, None]
     y = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0])[:, None]
     # Surer than with a pseudo-sample, so that it has less loss.
-    gains = node_gains(tree, tree.apply(X), y, np.ones(6), LogLoss(10.0), tree.predict(X))
+    targets = LeafTargets(tree.apply(X), y, np.ones(6), LogLoss(10.0))
+    gains = node_gains(tree, targets, tree.predict(X))
     assert gains[1] == 0.0
     assert gains[2] > 0.0
 

@@ -35,6 +35,7 @@ from ngdt.pruning._forest import (
     mean_prediction,
     prune,
 )
+from ngdt.pruning._impurity import LeafTargets
 from ngdt.pruning._member import HeldOut
 from ngdt.pruning._replace import collapse
 
@@ -322,7 +323,7 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
         assert_array_equal(estimator.n_node_samples, sums_below(tree, n_at_leaf))
         trained = forest._targets.scale_leaf_values(tree, problem.loss)
         gains = node_gains(
-            tree, estimator.apply(table), problem.y, problem.sample_weight, problem.loss,
+            tree, LeafTargets.of(problem, estimator.apply(table), samples),
             problem.predictions(trained, samples))
         assert_allclose(estimator.feature_importances_, feature_importances(
             tree, forest._table, moments.mean, moments.std, gains), atol=1e-9)

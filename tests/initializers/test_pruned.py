@@ -11,7 +11,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._training.choice import Fold
 from ngdt._training.folds import fold_samples
-from ngdt._training.size_limits import enforce_limits, reached
+from ngdt._training.size_limits import enforce_limits, targets_at_leaves
 from ngdt.initializers import InfoGain, Pruned
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.pruning._sequence import pruning_sequence
@@ -47,7 +47,7 @@ def test_every_fold_has_samples_however_small_the_classes(y):
 
 
 def candidates_of(tree, problem):
-    alphas = np.unique(pruning_sequence(tree, *reached(tree, problem)).alphas)
+    alphas = np.unique(pruning_sequence(tree, targets_at_leaves(tree, problem)).alphas)
     return [*np.sqrt(alphas[:-1] * alphas[1:]), np.inf]
 
 

@@ -17,7 +17,7 @@ from ngdt._training.folds import problem_of
 from ngdt._training.rounds import RoundState
 from ngdt.initializers import RandomComplete
 from ngdt.optimizers import SSGD, Annealed
-from ngdt.pruning._impurity import node_errors, node_impurities
+from ngdt.pruning._impurity import LeafTargets, node_errors, node_impurities
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -87,8 +87,8 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
     assert_array_equal(
         sums.count, [np.bincount(leaf[each > 0], minlength=tree.n_leaves) for each in weights])
     for measure in (node_errors, node_impurities):
-        assert_allclose(measure(tree, *sums.reached()),
-                        measure(tree, leaf, problem.y, weight, problem.loss), atol=1e-9)
+        expected = measure(tree, LeafTargets(leaf, problem.y, weight, problem.loss))
+        assert_allclose(measure(tree, sums.targets()), expected, atol=1e-9)
     if not weights[0].any():
         return
     fitted, expected = sums.fit_leaves(tree), problem.refit_leaves(tree)

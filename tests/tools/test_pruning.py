@@ -15,6 +15,7 @@ from ngdt.pruning import (
     prune_zero_weight_nodes,
 )
 from ngdt.pruning._equal import collapse_pure
+from ngdt.pruning._impurity import LeafTargets
 from ngdt.pruning._unused import keep_reached
 from ngdt.testing.strategies import problems, samples, trees
 
@@ -229,9 +230,9 @@ def test_weights_that_vanish_beside_the_pseudo_count():
 
 def test_pure_core_takes_leaves():
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0, 1.0], [0.0, 2.0]])
-    leaf, y, weight = np.array([0, 1, 1]), np.ones((3, 1)), np.ones(3)
-    assert collapse_pure(tree, leaf, y, weight, LogLoss()).n_internal == 0
-    assert collapse_pure(tree, leaf, 1 - y, weight, LogLoss()) is tree
+    targets = LeafTargets(np.array([0, 1, 1]), np.ones((3, 1)), np.ones(3), LogLoss())
+    assert collapse_pure(tree, targets).n_internal == 0
+    assert collapse_pure(tree, targets._replace(y=1 - targets.y)) is tree
 
 
 # --- splits without weights ---------------------------------------------------------------------

@@ -10,7 +10,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._training.choice import Fold, Score, least
 from ngdt._training.folds import pruning_folds
-from ngdt._training.size_limits import collapsed, enforce_limits, reached
+from ngdt._training.size_limits import collapsed, enforce_limits, targets_at_leaves
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 
@@ -208,13 +208,13 @@ class _Subtrees:
 
     def __init__(self, problem):
         self.problem, self.tree = problem, enforce_limits(InfoGain().initialize(problem), problem)
-        self.reached = reached(self.tree, problem)
-        self.sequence = pruning_sequence(self.tree, *self.reached)
+        self.targets = targets_at_leaves(self.tree, problem)
+        self.sequence = pruning_sequence(self.tree, self.targets)
 
     def totals(self, samples, weight, ccp_alphas):
         """Sums of the errors, and squared errors, on some samples for each of some alphas."""
         problem, sequence = self.problem, self.sequence
-        values, next_step = sequence.fit_values(*self.reached), sequence.next_step()
+        values, next_step = sequence.fit_values(self.targets), sequence.next_step()
         leaf = problem.apply(self.tree, samples)
         score = np.array(Score.of_tree(problem, self.tree, samples, weight)[:2])
         change = np.zeros((2, len(sequence.nodes) + 1))     # before the first step, then by each

@@ -15,6 +15,7 @@ from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._util.parameters import COUNT
 from ngdt.pruning._equal import collapse_pure
+from ngdt.pruning._impurity import LeafTargets
 
 # Least number of samples for each band, in the mean.
 _SAMPLES_PER_BAND = 10
@@ -91,8 +92,8 @@ class ScoreBands(Initializer):
         tree = Tree(np.tile(weights, (len(cuts), 1)), thresholds, left, right,
                     np.zeros((len(cuts) + 1, problem.n_outputs)))
         leaf = problem.apply(tree, samples)
-        return collapse_pure(problem.refit_leaves(tree, leaf), leaf, problem.y[samples],
-                             problem.sample_weight[samples], problem.loss)
+        return collapse_pure(
+            problem.refit_leaves(tree, leaf), LeafTargets.of(problem, leaf, samples))
 
     def _score(self, single, problem):
         """Weights of the features, None if there are none, and where both classes are equal.

@@ -4,7 +4,7 @@ import numpy as np
 
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
-from ngdt._training.size_limits import reached
+from ngdt._training.size_limits import targets_at_leaves
 from ngdt.pruning._impurity import node_errors
 from ngdt.pruning._size import prune_to_size
 
@@ -73,7 +73,7 @@ class GreedyLP(InfoGain):
         tree = self._grow(problem)
         if max_leaf_nodes is None:
             return tree
-        error = node_errors(tree, *reached(tree, problem))
+        error = node_errors(tree, targets_at_leaves(tree, problem))
         return problem.refit_leaves(prune_to_size(tree, error, max_leaf_nodes))
 
     def _strategy(self, problem):

@@ -30,6 +30,7 @@ from ngdt._util.parallel import Threads
 from ngdt._util.parameters import COUNT, POSITIVE, ZERO_TO_ONE
 from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
 from ngdt.pruning._equal import collapse_pure
+from ngdt.pruning._impurity import LeafTargets
 from ngdt.pruning._unused import keep_reached
 
 # Passes over which the objective must have fallen. It need not fall in each.
@@ -261,10 +262,8 @@ class TAORun:
         _, tree, by_leaf = self.best
         reached = np.bincount(by_leaf.leaf, minlength=tree.n_leaves) > 0
         leaf = (np.cumsum(reached) - 1)[by_leaf.leaf]   # the remaining leaves keep their order
-        problem, samples = self.problem, by_leaf.samples
-        tree = keep_reached(tree, reached)
-        return collapse_pure(
-            tree, leaf, problem.y[samples], problem.sample_weight[samples], problem.loss).compact()
+        targets = LeafTargets.of(self.problem, leaf, by_leaf.samples)
+        return collapse_pure(keep_reached(tree, reached), targets).compact()
 
     def losses(self, values, samples):
         """Losses of samples with these leaf values, by which the better side is chosen."""
