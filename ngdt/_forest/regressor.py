@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngdt._core.quantiles import LeafQuantiles, check_quantiles
+from ngdt._core.r2 import r2
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.regressor import ObliqueTreeRegressor
-from ngdt._estimators.score import r2
 from ngdt._forest.base import ObliqueForest
 
 # Number of targets that are sorted at a time, about.

@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import check_quantiles
+from ngdt._core.r2 import r2
 from ngdt._encoding.check_targets import check_names_of_targets
-from ngdt._estimators.score import r2
 
 
 class DaskEstimator:

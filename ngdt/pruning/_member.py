@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 
+from ngdt._core.r2 import r2
 from ngdt._core.samples import Samples
-from ngdt._core.scaling import power_of_two
 from ngdt._core.structure import node_means, sums_below
 from ngdt._core.tree import Tree
 from ngdt.pruning._replace import collapse_to, places
@@ -69,10 +69,8 @@ class HeldOut:
         if self.is_classifier:
             return accuracy_score(
                 self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
-        unit = power_of_two(self.scale)     # in which squares do not overflow, and R2 is the same
         present = self.weight > 0       # the squares of others may overflow
-        return r2_score((self.y / unit)[present], (predictions / unit)[present],
-                        sample_weight=self.weight[present])
+        return r2(self.y[present], predictions[present], self.weight[present])
 
     def standard_error(self, predictions, others):
         """Standard error of the difference between the scores of two predictions.
