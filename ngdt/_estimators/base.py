@@ -25,6 +25,7 @@ from ngdt._estimators.resolve import (
     is_soft,
     keep_linear_leaves,
     kind_of_leaves,
+    resolve_given_tree,
     resolve_init,
     resolve_leaves,
     resolve_optimizers,
@@ -40,7 +41,6 @@ from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.numbers import count
 from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT_OR_ZERO
-from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._tree import ExplainsTree
 from ngdt.pruning._sequence import pruning_sequence
@@ -125,11 +125,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             is_auto(self.max_depth)) else problem
 
     def _scaled(self, tree, problem, run):
-        """A given tree, checked, for the encoded targets."""
-        with error_prefix("init"):
-            problem.check_shapes(tree)
-        return run.far_targets.withdraw(
-            run.fitted["_targets"].scale_leaf_values(tree, problem.loss))
+        """A given tree, checked, for the encoded targets, without the far ones."""
+        return run.far_targets.withdraw(resolve_given_tree(tree, problem, run.fitted["_targets"]))
 
     def _advance_stream(self, run, init, optimizer, resume):
         """Go on with soft training on a part of the samples that are expected."""

@@ -13,7 +13,6 @@ from textwrap import indent
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
@@ -29,12 +28,11 @@ from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
-from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count, seed_of
+from ngdt._estimators.resolve import resolve_loss, resolve_problem
 from ngdt._estimators.run import running
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
-from ngdt._training.problem import Problem
 from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, NOT_NEGATIVE, POSITIVE, SHARE
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
@@ -182,7 +180,7 @@ class TableEstimator(
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         # At first, only samples without weight have unknown categories.
         encoded = table.transform(raw, name="X" if resume else None)
-        problem = self._problem(encoded, targets, sample_weight, fitted["_targets"])
+        problem = resolve_problem(self, encoded, targets, sample_weight, fitted["_targets"])
         return problem.replace(
             directions=resolve_directions(self, fitted),
             fill=table.gap_values(encoded.dtype)), fitted
@@ -190,24 +188,6 @@ class TableEstimator(
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, known):
         """Fitted attributes that depend on y, encoded targets, and sample weights."""
-
-    def _problem(self, X, targets, sample_weight, encoder):
-        loss = resolve_loss(self, self._default_loss)
-        n_samples = np.count_nonzero(sample_weight)
-        return Problem(
-            X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
-            n_outputs=encoder.n_outputs, sample_weight=sample_weight,
-            # Products of integers of a few bits would overflow.
-            max_depth=None if self.max_depth is None or is_auto(self.max_depth) else int(
-                self.max_depth),
-            min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
-            min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
-            max_leaf_nodes=None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
-            ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
-            standardize=self.standardize,
-            random_state=seed_of(self),
-            n_jobs=effective_n_jobs(self.n_jobs))
 
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
         """Encode a table as the features that splits weigh.

@@ -4,6 +4,7 @@ from math import ceil
 from numbers import Integral
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
-from ngdt._util.validation import did_you_mean
+from ngdt._training.problem import Problem
+from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt._util.warn import warn
 from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
 from ngdt.losses import ALIASES, LOSSES, get_loss
@@ -48,6 +50,31 @@ def resolve_loss(estimator, default):
             f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}: "
             f"use a {'classifier' if loss.is_classifier else 'regressor'}")
     return loss
+
+
+def resolve_problem(estimator, X, targets, sample_weight, encoder):
+    """The problem of encoded samples, with the limits that the parameters of an estimator set."""
+    loss = resolve_loss(estimator, estimator._default_loss)
+    n_samples, max_depth = np.count_nonzero(sample_weight), estimator.max_depth
+    return Problem(
+        X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss, n_outputs=encoder.n_outputs,
+        sample_weight=sample_weight,
+        # Products of integers of a few bits would overflow.
+        max_depth=None if max_depth is None or is_auto(max_depth) else int(max_depth),
+        min_samples_split=sample_count(estimator.min_samples_split, n_samples, 2),
+        min_samples_leaf=sample_count(estimator.min_samples_leaf, n_samples, 1),
+        max_leaf_nodes=None if estimator.max_leaf_nodes is None else int(estimator.max_leaf_nodes),
+        min_impurity_decrease=encoder.scale_impurity(estimator.min_impurity_decrease, loss),
+        ccp_alpha=encoder.scale_impurity(estimator.ccp_alpha, loss),
+        standardize=estimator.standardize, random_state=seed_of(estimator),
+        n_jobs=effective_n_jobs(estimator.n_jobs))
+
+
+def resolve_given_tree(tree, problem, encoder):
+    """A tree in the units of y, as the initial tree of a problem: checked, for encoded targets."""
+    with error_prefix("init"):
+        problem.check_shapes(tree)
+    return encoder.scale_leaf_values(tree, problem.loss)
 
 
 def kind_of_leaves(estimator):

@@ -21,6 +21,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import (
     is_auto,
     kind_of_leaves,
+    resolve_given_tree,
     resolve_init,
     resolve_leaves,
     resolve_optimizers,
@@ -177,12 +178,10 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         """The candidate for all trees that the parameters say."""
         init = resolve_init(self, optimizers, fitted)
         if isinstance(init, Tree):
-            with error_prefix("init"):
-                problem.check_shapes(init)
+            init = resolve_given_tree(init, problem, fitted["_targets"])
             if sampling.n_columns is not None:
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
-            init = fitted["_targets"].scale_leaf_values(init, problem.loss)
         return Candidate("", init, tuple(optimizers))
 
     def _estimators(self, described, fitted):

@@ -12,13 +12,18 @@ from ngdt._core.scaling import Moments
 from ngdt._core.tree import Tree
 from ngdt._encoding.check_targets import names_of_targets
 from ngdt._estimators.description import fitted_attributes
-from ngdt._estimators.resolve import is_auto, resolve_init, resolve_loss, sample_count
+from ngdt._estimators.resolve import (
+    is_auto,
+    resolve_given_tree,
+    resolve_init,
+    resolve_loss,
+    sample_count,
+)
 from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.folds import problem_of
-from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of, sent
 from ngdt.dask._training import ROUNDS, Partitions
@@ -44,24 +49,22 @@ def resolve_optimizer(estimator):
         If a parameter is not supported; the message names it.
     """
     name = type(estimator).__name__
-    for parameter, way_out in (
-            ("max_time", "use fewer steps, as in optimizer=Annealed(steps=1000)"),
-            ("warm_start", "pass the tree: init=estimator.tree_"),
-            ("checkpoint", "the training goes on without it if a worker ends"),
-            ("oob_score", "score samples that were not trained on")):
-        if getattr(estimator, parameter, False):
-            raise ValueError(f"{parameter} is not available in ngdt.dask.{name}: {way_out}")
-    if estimator.leaf not in ("auto", "constant"):
-        raise ValueError(
-            f"leaf={estimator.leaf!r} is not available in ngdt.dask.{name}: use leaf='constant'")
-    if getattr(estimator, "class_weight", None) == "balanced_subsample":
-        raise ValueError(
-            f"class_weight='balanced_subsample' is not available in ngdt.dask.{name}: use "
-            "'balanced'")
-    if estimator.monotonic_cst is not None:
-        raise ValueError(
-            f"monotonic_cst is not available in ngdt.dask.{name}: use the estimators of ngdt on "
-            "data in memory")
+    for what, is_given, way_out in (
+            ("max_time", estimator.max_time is not None,
+             "use fewer steps, as in optimizer=Annealed(steps=1000)"),
+            ("warm_start", estimator.warm_start, "pass the tree: init=estimator.tree_"),
+            ("checkpoint", estimator.checkpoint is not None,
+             "the training goes on without it if a worker ends"),
+            ("oob_score", getattr(estimator, "oob_score", False),
+             "score samples that were not trained on"),
+            (f"leaf={estimator.leaf!r}", estimator.leaf not in ("auto", "constant"),
+             "use leaf='constant'"),
+            ("class_weight='balanced_subsample'",
+             getattr(estimator, "class_weight", None) == "balanced_subsample", "use 'balanced'"),
+            ("monotonic_cst", estimator.monotonic_cst is not None,
+             "use the estimators of ngdt on data in memory")):
+        if is_given:
+            raise ValueError(f"{what} is not available in ngdt.dask.{name}: {way_out}")
     given = estimator.optimizer
     if isinstance(given, str):
         named = {"auto": Annealed} | {each.name: each for each in ROUNDS}
@@ -128,12 +131,10 @@ class Reading:
     def initial(self, optimizers):
         """The initializer, or the initial tree."""
         init = resolve_init(self.estimator, optimizers, self.fitted)
-        if not isinstance(init, Tree):
-            init.check(self.problem)
-            return init
-        with error_prefix("init"):
-            self.problem.check_shapes(init)
-        return self.fitted["_targets"].scale_leaf_values(init, self.loss)
+        if isinstance(init, Tree):
+            return resolve_given_tree(init, self.problem, self.fitted["_targets"])
+        init.check(self.problem)
+        return init
 
     @property
     def units(self):

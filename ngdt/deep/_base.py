@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -16,9 +15,8 @@ from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.hints import ChecksParameters
-from ngdt._estimators.resolve import resolve_loss, seed_of
+from ngdt._estimators.resolve import resolve_problem
 from ngdt._estimators.run import running
-from ngdt._training.problem import Problem
 from ngdt._util.numbers import count
 from ngdt._util.parameters import COUNT, COUNT_OR_ZERO
 from ngdt._util.validation import check_weight
@@ -39,7 +37,9 @@ class DeepTree(ChecksParameters, BaseEstimator):
     _doc_link_module = "ngdt"
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.deep.{estimator_name}.html")
-    loss = class_weight = None      # parameters of other estimators
+    # Parameters of other estimators.
+    loss = class_weight = None
+    min_samples_split, min_impurity_decrease, ccp_alpha = 2, 0.0, 0.0
     _check_y_params: ClassVar[dict] = {}
 
     _parameter_constraints: ClassVar[dict] = {
@@ -132,13 +132,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
         check_consistent_length(X, y)
         sample_weight = check_weight(sample_weight, len(X))
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, False, None)
-        loss, n_outputs = resolve_loss(self, self._default_loss), fitted["_targets"].n_outputs
-        return Problem(
-            X=X, y=loss.encode(targets, n_outputs), loss=loss, n_outputs=n_outputs,
-            sample_weight=sample_weight, max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes, min_samples_leaf=self.min_samples_leaf,
-            standardize=self.standardize, random_state=seed_of(self),
-            n_jobs=effective_n_jobs(self.n_jobs), control=control), fitted
+        problem = resolve_problem(self, X, targets, sample_weight, fitted["_targets"])
+        return problem.replace(control=control), fitted
 
     def _rows(self, X, reset=True):
         shape = getattr(X, "shape", ())

@@ -137,6 +137,5 @@ def _hardened(functions, children, problem, inputs):
 
 def _with_leaves(tree, leaf, problem):
     """Fit the leaf values of a tree, and remove leaves that no training sample reaches."""
-    values = problem.fit_leaves(leaf, problem.training_samples, tree.n_leaves)
-    return keep_reached(
-        tree.replace(values=values), np.bincount(leaf, minlength=tree.n_leaves) > 0)
+    reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
+    return keep_reached(problem.refit_leaves(tree, leaf), reached)
