@@ -13,8 +13,7 @@ from ngdt._forest.training import stored
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.wide_data import widen
 from ngdt.dask._blocks import Division
-from ngdt.dask._draw import Draw
-from ngdt.dask._forest_training import ForestTraining
+from ngdt.dask._forest_training import Draw, ForestTraining
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
 from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
 from ngdt.pruning._unused import keep_reached

@@ -13,7 +13,7 @@ da = pytest.importorskip("dask.array", reason="dask is not installed")
 # They import dask, so they come after the line that skips.
 import ngdt.dask  # noqa: E402
 from ngdt.dask import ObliqueForestClassifier, ObliqueForestRegressor  # noqa: E402
-from ngdt.dask._draw import Draw  # noqa: E402
+from ngdt.dask._forest_training import Draw  # noqa: E402
 from ngdt.dask._training import Partitions  # noqa: E402
 
 SHORT = {"max_depth": 4, "optimizer": Annealed(steps=120), "random_state": 0}
