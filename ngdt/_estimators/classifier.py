@@ -261,7 +261,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
-        with running(self, callback=self.callback) as run:
+        with running(self) as run:
             self._train_on_batch(run, X, y, sample_weight, classes)
         run.warn()
         return self

@@ -135,7 +135,7 @@ class TableEstimator(
             a cross-validation, and at the second time.
         """
         tasks = FitTasks(self, X, y, sample_weight)
-        with running(self, self.max_time, tasks, getattr(self, "callback", None)) as run:
+        with running(self, self.max_time, tasks) as run:
             self._train(run, X, y, sample_weight,
                         Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
@@ -289,7 +289,7 @@ class RegressorData(RegressorScore):
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
 
     def _encode_targets(self, y, sample_weight, resume, known):
-        loss = resolve_loss(self, self._default_loss)
+        loss = resolve_loss(self)
         # A loss with another link needs other targets.
         if resume and self._targets.has_log_link == loss.has_log_link:
             known = self._targets

@@ -40,7 +40,7 @@ class EditsTree:
             tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
         values = np.log(np.maximum(means, LEAST_PROBABILITY)) if is_classifier(self) else means
         smaller = collapse_to(tree, is_leaf, values)
-        loss = resolve_loss(self, self._default_loss)
+        loss = resolve_loss(self)
         if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
             new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
             best = _best_values(describe_collapsed(self, smaller), loss, self._targets)

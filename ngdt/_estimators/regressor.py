@@ -231,7 +231,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
             If the present tree has linear leaves, which are replaced by constant ones.
         """
         check_batches(self)
-        with running(self, callback=self.callback) as run:
+        with running(self) as run:
             self._train_on_batch(run, X, y, sample_weight)
         run.warn()
         return self

@@ -33,7 +33,7 @@ _OTHER_NAMES = {
     "pinball": "quantile", "entropy": "log", "cross_entropy": "log", "gini": "log"} | ALIASES
 
 
-def resolve_loss(estimator, default):
+def resolve_loss(estimator):
     """The loss that the parameters of an estimator mean. It must fit the task."""
     given, classifies = estimator.loss, is_classifier(estimator)
     if isinstance(given, str) and given not in LOSSES.keys() | ALIASES.keys():
@@ -43,8 +43,8 @@ def resolve_loss(estimator, default):
         for name, loss in _OTHER_NAMES.items():
             hint = hint.replace(repr(name), repr(loss))
         raise ValueError(f"loss must be one of {known} or a Loss object, got {given!r}.{hint}")
-    loss = get_loss(default if given is None else given)
-    if loss.is_classifier != is_classifier(estimator):
+    loss = get_loss(estimator._default_loss if given is None else given)
+    if loss.is_classifier != classifies:
         task = "classification" if loss.is_classifier else "regression"
         raise ValueError(
             f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}: "
@@ -54,7 +54,7 @@ def resolve_loss(estimator, default):
 
 def resolve_problem(estimator, X, targets, sample_weight, encoder):
     """The problem of encoded samples, with the limits that the parameters of an estimator set."""
-    loss = resolve_loss(estimator, estimator._default_loss)
+    loss = resolve_loss(estimator)
     n_samples, max_depth = np.count_nonzero(sample_weight), estimator.max_depth
     return Problem(
         X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss, n_outputs=encoder.n_outputs,

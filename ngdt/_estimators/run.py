@@ -93,7 +93,7 @@ class Run:
 
 
 @contextmanager
-def running(estimator, max_time=None, tasks=None, callback=None):
+def running(estimator, max_time=None, tasks=None):
     """Context manager: the run of a `fit`, at whose end the estimator gets its attributes.
 
     If the block fails, the estimator is as it was before. `Stopped` is caught here, and nowhere
@@ -103,20 +103,19 @@ def running(estimator, max_time=None, tasks=None, callback=None):
     ----------
     estimator : estimator
         Its `_set_fitted` takes the run and sets the fitted attributes. Its `_cut_message` takes
-        whether Ctrl-C ended the training.
+        whether Ctrl-C ended the training. Its `callback`, if it has one, is called after each
+        epoch.
     max_time : float or None, default=None
         In seconds.
     tasks : FitTasks or None, default=None
         Told of epochs.
-    callback : callable or None, default=None
-        Called after each epoch.
 
     Yields
     ------
     Run
     """
     run = Run(estimator, tasks)
-    deadline = Deadline.after(max_time)
+    deadline, callback = Deadline.after(max_time), getattr(estimator, "callback", None)
     if tasks is not None:
         callback = tasks.after_epoch(callback, deadline)
     with unchanged_on_error(estimator), _CtrlC() as ctrl_c, watching(

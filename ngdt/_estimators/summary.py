@@ -315,7 +315,7 @@ def _measure(estimator, single=0.0):
     """
     if is_classifier(estimator):
         return "Errors", lambda error: f"{100 * error:.1f} %"
-    if resolve_loss(estimator, estimator._default_loss).is_squared:
+    if resolve_loss(estimator).is_squared:
         return "R²", lambda error: f"{round(1 - error / estimator.n_outputs_, 2) + 0.0:.2f}"
     if single > 0.0:
         return ("D², the saved share of the loss of a single leaf",

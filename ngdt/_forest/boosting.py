@@ -169,7 +169,7 @@ class ObliqueBoostingRegressor(
         if self.random_state is not None:
             forest.set_params(random_state=self.random_state)
         forest._validate_params()
-        if not resolve_loss(forest, forest._default_loss).is_squared:
+        if not resolve_loss(forest).is_squared:
             raise ValueError(
                 f"the loss of estimator must be None or 'squared', got {forest.loss!r}: the "
                 "second forest is trained on differences")

@@ -129,9 +129,9 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     classes = _class_names(model, tree, class_names)
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
+    targets = [*getattr(getattr(model, "_targets", None), "names", ())] or None
     captions = Captions(
-        tree, names, features, columns, classes, _target_names(model), summary, counts,
-        *_of_numbers(table))
+        tree, names, features, columns, classes, targets, summary, counts, *_of_numbers(table))
     scale, offset = units_of(steps, n_columns)
     # Indicators have no units.
     is_number = np.array([each.kind == "number" for each in features])
@@ -212,11 +212,6 @@ def _class_names(model, tree, names):
     if names is None:
         names = getattr(model, "classes_", range(tree.n_outputs))
     return _check_names("class_names", names, tree.n_outputs)
-
-
-def _target_names(model):
-    names = getattr(getattr(model, "_targets", None), "names", ())
-    return [*names] or None
 
 
 def _known(model, tree):

@@ -81,7 +81,7 @@ class Rounds(ABC):
     The mini-batch of a single process is divided among the replicas, so that the average of the
     replicas moves as far as one tree would, with as much noise.
 
-    A subclass implements `check`, `start`, `schedule_at`, `tree_of` and `_take`.
+    A subclass implements `check`, `start`, `schedule_at`, `tree_at` and `_take`.
 
     Parameters
     ----------
@@ -176,5 +176,5 @@ class Rounds(ABC):
         """Visit the samples of a problem in their order: the arrays after it, and the metrics."""
 
     @abstractmethod
-    def tree_of(self, state):
+    def tree_at(self, state):
         """The initial tree with the splits of a state."""

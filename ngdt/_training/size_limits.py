@@ -132,8 +132,6 @@ def large_leaves(tree, count, min_samples_leaf):
     keep[np.where(count[left] >= count[right], left, right)] |= count[left] + count[right] > 0
     if not keep.any():
         keep[count.argmax()] = True
-    if tree.n_leaves == 1:
-        keep[:] = True
     return keep
 
 

@@ -11,7 +11,7 @@ from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
-from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
+from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
 from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
@@ -53,7 +53,7 @@ def _trained(estimator, optimizer, data):
     partitions, fraction = data.partitions, data.division.fraction
     init, problem = data.initial(optimizers), data.problem.doing(TRAINING_WORK)
     tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-    warn_of_slopes(tree, estimator)
+    warn_of_linear_leaves(tree, estimator)
     if optimizers and tree.n_internal:
         training = Training(
             optimizer, problem.refit_leaves(tree), problem, partitions, data.prior, bool(fraction))

@@ -14,7 +14,7 @@ from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.wide_data import widen
 from ngdt.dask._blocks import Division
 from ngdt.dask._forest_training import Draw, ForestTraining
-from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
+from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
 from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
 from ngdt.pruning._unused import keep_reached
 
@@ -45,7 +45,7 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
     draws = _draws(estimator, data)
     init = data.initial([] if optimizer is None else [optimizer])
     if isinstance(init, Tree):
-        warn_of_slopes(init, estimator)
+        warn_of_linear_leaves(init, estimator)
         if draws[0].features is not None:
             raise ValueError(
                 "init is a tree of all features: use max_features=None, or an initializer")

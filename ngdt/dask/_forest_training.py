@@ -167,7 +167,7 @@ class ForestTraining:
                 names = self.trainings[0].rounds.metrics
                 self.progress.report(dict(zip(names, metrics, strict=True)))
         self.progress.control.activity.finish()
-        return [(each.rounds.tree_of(each.state), each.history) for each in self.trainings]
+        return [(each.rounds.tree_at(each.state), each.history) for each in self.trainings]
 
     def _train_on(self, group, lazy, epoch, n_before):
         """Train each tree on a group of partitions, in an order of its own."""

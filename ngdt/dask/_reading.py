@@ -238,7 +238,7 @@ class Reading:
         return factor
 
 
-def warn_of_slopes(tree, estimator):
+def warn_of_linear_leaves(tree, estimator):
     """Warn that linear leaves of an initial tree become constant, unless `leaf` says so."""
     if tree.slopes is not None and estimator.leaf != "constant":
         warn(
@@ -247,7 +247,7 @@ def warn_of_slopes(tree, estimator):
 
 
 def _resolve_loss(estimator):
-    loss = resolve_loss(estimator, estimator._default_loss)
+    loss = resolve_loss(estimator)
     if loss.name not in LOSSES:
         raise ValueError(
             f"loss={estimator.loss!r}: best leaf values do not follow from sums over partitions. "

@@ -214,7 +214,7 @@ class Training:
 
     def _tree(self):
         """Tree of the state, with hard routing, the best leaf values, and no empty leaves."""
-        tree = self.rounds.tree_of(self.state)
+        tree = self.rounds.tree_at(self.state)
         sums = self.partitions.sums(tree)
         return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)
 

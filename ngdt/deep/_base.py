@@ -103,7 +103,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             Ctrl-C raises KeyboardInterrupt.
         """
         torch_part = with_torch("ngdt.deep._torch.fit")
-        with running(self, callback=self.callback) as run:
+        with running(self) as run:
             problem, run.fitted = self._checked_problem(X, y, sample_weight, run.control)
             optimizer, stump = self._optimizers(problem)
             run.problem, run.result = problem, torch_part.fit_tree(

@@ -342,6 +342,6 @@ def fits(model, Cs, X, y, sample_weight):
         model.set_params(optimizer__C=C)
         # Not `fit`, which warns: a filter of warnings would be one for all other threads, too.
         model._validate_params()
-        with running(model, model.max_time, callback=model.callback) as run:
+        with running(model, model.max_time) as run:
             model._train(run, X, y, sample_weight)
         yield C, run

@@ -127,7 +127,7 @@ def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
         assert_allclose(one, other, rtol=1e-4, atol=1e-6)
         assert one.dtype == before.dtype
     assert not np.allclose(state.arrays[0], rounds.start().arrays[0], atol=0.1)
-    assert isinstance(rounds.tree_of(state), Tree)
+    assert isinstance(rounds.tree_at(state), Tree)
 
 
 def test_replicas_are_averaged_by_the_weight_of_their_samples():

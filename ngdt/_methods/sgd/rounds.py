@@ -63,7 +63,7 @@ class SGDRounds(Rounds):
         return [trained.weights, trained.thresholds, trained.values], tuple(
             found[name] for name in self.metrics)
 
-    def tree_of(self, state):
+    def tree_at(self, state):
         weights, thresholds, values = state.arrays
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
         return self.tree.replace(weights=weights, thresholds=thresholds, values=values)

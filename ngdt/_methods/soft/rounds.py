@@ -104,13 +104,13 @@ class SoftRounds(Rounds):
             replica.trainer.catch_up()
         return replica.trainer.arrays, (loss, schedule.gamma[-1])
 
-    def tree_of(self, state):
+    def tree_at(self, state):
         self._replica.restore(state)
         return self._replica.with_splits()
 
-    def soft_tree_of(self, state):
-        """`tree_of` with the leaf values that the steps have trained."""
-        tree, model = self.tree_of(state), self._replica.model
+    def soft_tree_at(self, state):
+        """`tree_at` with the leaf values that the steps have trained."""
+        tree, model = self.tree_at(state), self._replica.model
         values = np.asarray(model.parameters, dtype=np.float64).reshape(tree.values.shape)
         return tree.replace(values=np.log(np.maximum(values, TINY)) if model.is_likelihood else (
             values))

@@ -110,6 +110,6 @@ class Stream:
                     rounds.schedule_at(done, state.n_steps))
                 progress.report(dict(zip(rounds.metrics, state.metrics[0], strict=True)))
         stream = replace(self, state=state, n_seen=self.n_seen + len(samples))
-        result = OptimizerResult(rounds.soft_tree_of(state), progress.history)
+        result = OptimizerResult(rounds.soft_tree_at(state), progress.history)
         progress.control.activity.finish()
         return stream, result, progress.interrupted
