@@ -335,8 +335,7 @@ def is_linear_model(tree):
 
 def _by_column(captions, features, effect):
     """Features and their effects; the features of a column follow the first of them."""
-    columns, first = [captions.features[j].column for j in features], {}
-    for place, column in enumerate(columns):
-        first.setdefault(column, place)
-    order = sorted(range(len(features)), key=lambda place: first[columns[place]])
+    columns = [captions.features[j].column for j in features]
+    _, first, column = np.unique(columns, return_index=True, return_inverse=True)
+    order = np.argsort(first[column], kind="stable")
     return features[order], effect[order]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._core.structure import child_ids
+from ngdt._core.structure import child_ids, sums_below
 
 
 class SamplesByLeaf:
@@ -18,10 +18,7 @@ class SamplesByLeaf:
 
     def __init__(self, tree, samples, leaf):
         m, children = tree.n_internal, child_ids(tree).tolist()
-        n_below, first = [1] * (2 * m + 1), [0] * (2 * m + 1)
-        for node in range(m - 1, -1, -1):
-            left, right = children[node]
-            n_below[node] = n_below[left] + n_below[right]
+        n_below, first = sums_below(tree, np.ones(m + 1)).astype(int).tolist(), [0] * (2 * m + 1)
         # Of all leaves from left to right: the first below each node, then each leaf.
         for node, (left, right) in enumerate(children):
             first[left], first[right] = first[node], first[node] + n_below[left]
