@@ -20,6 +20,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
 from ngdt._estimators.edited import EditsTree
 from ngdt._estimators.resolve import (
+    check_batches,
     expects_samples,
     is_auto,
     is_soft,
@@ -31,6 +32,7 @@ from ngdt._estimators.resolve import (
     resolve_optimizers,
     warn_of_slopes,
 )
+from ngdt._estimators.run import running
 from ngdt._estimators.summary import SummarizesTree
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.random.random_complete import default_depth
@@ -105,8 +107,15 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         run.result = train(problem, self._scaled(self.tree_, problem, run), optimizers,
                            validation_fraction=self.validation_fraction)
 
-    def _train_on_batch(self, run, X, y, sample_weight, classes=None):
-        """Train the present tree further on some samples, or the first one: `partial_fit`."""
+    def _partial_fit(self, X, y, sample_weight, classes=None):
+        check_batches(self)
+        with running(self) as run:
+            self._train_on_batch(run, X, y, sample_weight, classes)
+        run.warn()
+        return self
+
+    def _train_on_batch(self, run, X, y, sample_weight, classes):
+        """Train the present tree further on some samples, or the first one."""
         resume = hasattr(self, "tree_")
         problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
         optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"], problem))

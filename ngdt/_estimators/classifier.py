@@ -17,8 +17,7 @@ from ngdt._encoding.targets import check_classes
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
 from ngdt._estimators.hints import available_with
-from ngdt._estimators.resolve import check_batches, check_has_optimizer
-from ngdt._estimators.run import running
+from ngdt._estimators.resolve import check_has_optimizer
 from ngdt.optimizers import LinearLeaves
 
 
@@ -252,7 +251,6 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         UserWarning
             If the present tree has linear leaves, which are replaced by constant ones.
         """
-        check_batches(self)
         resume = hasattr(self, "tree_")
         if not resume and classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
@@ -261,10 +259,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
-        with running(self) as run:
-            self._train_on_batch(run, X, y, sample_weight, classes)
-        run.warn()
-        return self
+        return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.

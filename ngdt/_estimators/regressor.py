@@ -11,8 +11,7 @@ from ngdt._core.quantiles import check_quantiles
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.hints import available_with
-from ngdt._estimators.resolve import check_batches, check_has_optimizer
-from ngdt._estimators.run import running
+from ngdt._estimators.resolve import check_has_optimizer
 
 
 class ObliqueTreeRegressor(RegressorData, ObliqueTree):
@@ -230,11 +229,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         UserWarning
             If the present tree has linear leaves, which are replaced by constant ones.
         """
-        check_batches(self)
-        with running(self) as run:
-            self._train_on_batch(run, X, y, sample_weight)
-        run.warn()
-        return self
+        return self._partial_fit(X, y, sample_weight)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.
