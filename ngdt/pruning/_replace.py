@@ -9,18 +9,12 @@ from ngdt.inference import check_samples
 from ngdt.pruning._impurity import LeafTargets
 
 
-def present_samples(tree, data, sample_weight):
-    """Leaf of each sample of positive weight, all weights, and the indices of these samples."""
-    weight = check_weight(sample_weight, data.n_samples)
-    present = np.flatnonzero(weight).astype(np.int32)
-    return tree.apply_samples(data, present), weight, present
-
-
 def present_targets(tree, X, y, loss, sample_weight):
     """The `LeafTargets` of the samples of positive weight."""
     data, y, loss, _ = check_samples(tree, X, y, loss)
-    leaf, weight, present = present_samples(tree, data, sample_weight)
-    return LeafTargets(leaf, y[present], weight[present], loss)
+    weight = check_weight(sample_weight, data.n_samples)
+    present = np.flatnonzero(weight).astype(np.int32)
+    return LeafTargets(tree.apply_samples(data, present), y[present], weight[present], loss)
 
 
 def children_first(tree):

@@ -4,8 +4,8 @@ import numpy as np
 
 from ngdt._core.structure import child_ids
 from ngdt._core.tree import check_is_tree
-from ngdt._util.validation import check_matrix
-from ngdt.pruning._replace import children_first, identity, present_samples, replace_subtrees
+from ngdt._util.validation import check_matrix, check_weight
+from ngdt.pruning._replace import children_first, identity, replace_subtrees
 
 
 def prune_dead_branches(tree, X, *, sample_weight=None):
@@ -40,8 +40,9 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
     check_is_tree(tree)
-    leaf, _, _ = present_samples(tree, tree.samples_of(check_matrix(X)), sample_weight)
-    return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
+    data = tree.samples_of(check_matrix(X))
+    weight = check_weight(sample_weight, data.n_samples)
+    return keep_reached(tree, np.bincount(tree.apply_samples(data), weight, tree.n_leaves) > 0)
 
 
 def prune_zero_weight_nodes(tree):
