@@ -41,7 +41,6 @@ from ngdt._forest.sampling import (
 )
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
-from ngdt._selection.candidates import for_small_weights
 from ngdt._selection.train import Candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.parameters import AUTO, COUNT, DRAWN_FEATURES, SHARE
@@ -164,9 +163,8 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         problem, kinds = growth.problem, []
         linear_leaves = resolve_leaves(self, fitted["_table"], problem)
         if is_auto(self.optimizer):
-            leaf = kind_of_leaves(self) if problem.directions is None else "constant"
-            kinds = for_small_weights(
-                forest_candidates(problem, leaf, linear_leaves, sampling.n_columns), problem)
+            kinds = forest_candidates(
+                problem, kind_of_leaves(self), linear_leaves, sampling.n_columns)
         if self._is_default:
             fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
             return

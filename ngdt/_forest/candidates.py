@@ -9,7 +9,12 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
-from ngdt._selection.candidates import has_defaults, takes_model_trees, takes_models
+from ngdt._selection.candidates import (
+    for_small_weights,
+    has_defaults,
+    takes_model_trees,
+    takes_models,
+)
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt._selection.train import Candidate
 from ngdt.initializers import ModelTree, RandomComplete, RandomOblique
@@ -25,11 +30,20 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
     p = problem.X.shape[1] if n_columns is None else n_columns
     finish = (linear_leaves,) if leaf == "linear" else ()
     if problem.directions is not None:
-        return _monotone_candidates(problem, p)
-    found = _class_candidates(problem, p, finish) if problem.loss.is_classifier else (
-        _regression_candidates(problem, p, leaf, linear_leaves, finish))
-    if leaf == "constant" or node_type(problem.loss) is None:
-        return found
+        found = _monotone_candidates(problem, p)
+    elif problem.loss.is_classifier:
+        found = _class_candidates(problem, p, finish)
+    else:
+        found = _regression_candidates(problem, p, leaf, linear_leaves, finish)
+    may_be_linear = leaf != "constant" and problem.directions is None
+    if may_be_linear and node_type(problem.loss) is not None:
+        found += _linear_candidates(problem, leaf, linear_leaves)
+    return for_small_weights(found, problem)
+
+
+def _linear_candidates(problem, leaf, linear_leaves):
+    """Trees of one linear leaf, and model trees."""
+    found = []
     if leaf == "linear" or takes_models(problem):
         found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
     if not (has_defaults(linear_leaves) and takes_model_trees(problem)):
