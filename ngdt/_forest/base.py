@@ -31,14 +31,7 @@ from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
 from ngdt._forest.pruned import PrunesForest
-from ngdt._forest.sampling import (
-    Sampling,
-    drawn_samples,
-    number_of_columns,
-    number_of_samples,
-    number_of_units,
-    seeds_of,
-)
+from ngdt._forest.sampling import drawn_samples, sampling_of, seeds_of
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.train import Candidate
@@ -99,7 +92,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
             raise ValueError(
                 "X_val decides which kinds of trees a forest has, but init or optimizer names one: "
                 "leave X_val and y_val out, or use init='auto' and optimizer='auto'")
-        sampling = self._sampling(problem, run.fitted)
+        sampling = sampling_of(self, problem, run.fitted)
         run.fitted["candidates_"] = self.candidates_ if resume else {}
         if n_more:
             growth = Growth(problem, run.fitted, run.tasks, lambda described: self._attributes(
@@ -134,25 +127,6 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
                     "trees.")
         return (f"{why} shortened the training: the forest has {len(self.estimators_)} of "
                 f"{n_trees} trees.")
-
-    def _sampling(self, problem, fitted):
-        """The sampling of samples and features for each tree."""
-        table, bootstrap = fitted["_table"], self.bootstrap
-        if bootstrap == "auto":
-            # Trees of other initializers and optimizers may be equal if their samples are.
-            bootstrap = bool(self.oob_score) or not self._is_default
-        n_drawn = number_of_samples(
-            self.max_samples, number_of_units(problem), bootstrap,
-            "samples" if problem.groups is None else "groups")
-        if self.oob_score and n_drawn is None:
-            raise ValueError(
-                "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
-                "max_samples")
-        return Sampling(
-            bootstrap=bootstrap, n_drawn=n_drawn,
-            n_columns=number_of_columns(self.max_features, len(table.names)),
-            column_of=np.array([feature.column for feature in table.features]),
-            encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
 
     @property
     def _is_default(self):

@@ -111,6 +111,38 @@ class Sampling:
         return np.flatnonzero(np.isin(self.column_of, drawn))
 
 
+def sampling_of(forest, problem, fitted):
+    """The sampling that the parameters of a forest mean.
+
+    Parameters
+    ----------
+    forest : ObliqueForest
+    problem : Problem
+    fitted : dict
+        Fitted attributes that depend on X and y only.
+
+    Returns
+    -------
+    Sampling
+    """
+    table, bootstrap = fitted["_table"], forest.bootstrap
+    if bootstrap == "auto":
+        # Trees of other initializers and optimizers may be equal if their samples are.
+        bootstrap = bool(forest.oob_score) or not forest._is_default
+    n_drawn = number_of_samples(
+        forest.max_samples, number_of_units(problem), bootstrap,
+        "samples" if problem.groups is None else "groups")
+    if forest.oob_score and n_drawn is None:
+        raise ValueError(
+            "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
+            "max_samples")
+    return Sampling(
+        bootstrap=bootstrap, n_drawn=n_drawn,
+        n_columns=number_of_columns(forest.max_features, len(table.names)),
+        column_of=np.array([feature.column for feature in table.features]),
+        encoder=fitted["_targets"] if forest.class_weight == "balanced_subsample" else None)
+
+
 def number_of_units(problem, held_out=()):
     """Number of what a tree draws of: training samples, or the groups of these.
 
