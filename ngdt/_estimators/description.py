@@ -63,17 +63,22 @@ def fitted_attributes(result, table, summary, count, quantiles):
     -------
     dict
     """
-    return ({} if quantiles is None else {"_leaf_quantiles": quantiles}) | {
-        "tree_": summary.tree,
+    n_node_samples = sums_below(result.tree, count).astype(np.intp)
+    return _of_samples(result.tree, table, summary, n_node_samples, quantiles) | {
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
         "candidates_": result.candidates,
-        "feature_importances_": feature_importances(
-            result.tree, table, summary.mean, summary.std, summary.gains),
-        "_n_node_samples": sums_below(result.tree, count).astype(np.intp),
-        "_sample_summary": summary,
     }
+
+
+def _of_samples(tree, table, summary, n_node_samples, quantiles):
+    """Fitted attributes that depend on the samples at the nodes of a tree."""
+    found = {
+        "tree_": summary.tree, "_sample_summary": summary, "_n_node_samples": n_node_samples,
+        "feature_importances_": feature_importances(
+            tree, table, summary.mean, summary.std, summary.gains)}
+    return found if quantiles is None else found | {"_leaf_quantiles": quantiles}
 
 
 def _leaf_quantiles(tree, leaf, predictions, problem, targets):
@@ -102,18 +107,11 @@ def describe_collapsed(estimator, tree):
     np.maximum.at(n_node_samples, place, estimator._n_node_samples)
     n_at_leaf = estimator._n_node_samples[before.tree.n_internal:]
     leaf = place[before.tree.n_internal:] - tree.n_internal
-    quantiles = {}
+    quantiles = None
     if hasattr(estimator, "_leaf_quantiles"):
         is_gone = np.bincount(leaf)[leaf] > 1
         shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
         weight = n_at_leaf if before.leaf_weights is None else before.leaf_weights
-        quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
-            leaf, weight, shift, max_stored=MAX_STORED)
+        quantiles = estimator._leaf_quantiles.merge(leaf, weight, shift, max_stored=MAX_STORED)
     summary = before.collapse(tree, place, n_at_leaf)
-    return quantiles | {
-        "tree_": tree,
-        "feature_importances_": feature_importances(
-            tree, estimator._table, before.mean, before.std, summary.gains),
-        "_n_node_samples": n_node_samples,
-        "_sample_summary": summary,
-    }
+    return _of_samples(tree, estimator._table, summary, n_node_samples, quantiles)
