@@ -327,9 +327,7 @@ def _single(features, weight, threshold, window, digits):
     """The rule of a split on a single feature: its value, up to a sign, against a limit."""
     size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
     if window is not None:
-        low, high = window
-        limit = shortest(_inside(threshold / size, low, high), digits or DEFAULT_DIGITS,
-                         lambda value: low <= value < high)
+        limit = _limit_within(threshold / size, *window, digits or DEFAULT_DIGITS)
         return Rule(features, [sign], limit)
     if digits is not None:
         return Rule(features, [sign], shortest(threshold / size, digits))
@@ -382,9 +380,8 @@ def _rounded(features, weights, threshold, summary, node, digits):
                     is_certain=False)
     shift, error = rounded.change @ center, rounded.spread + rounded.error
     low, high = left + shift + error, right + shift - error
-    limit = shortest(_inside(threshold + shift, low, high), digits,
-                     lambda value: low <= value < high)
-    return Rule(features, rounded.weights, limit)
+    return Rule(
+        features, rounded.weights, _limit_within(threshold + shift, low, high, digits))
 
 
 def _nodes_with_the_sum_of(tree, node):
@@ -450,11 +447,11 @@ def round_weights(weights, reach, size, tolerance, digits):
     return RoundedWeights(rounded, change, np.abs(change) @ reach, error)
 
 
-def _inside(value, low, high):
-    """The value, or an end of the interval [low, high) if it lies outside."""
-    if low <= value < high:
-        return float(value)
-    return float(low if low > -np.inf else np.nextafter(high, -np.inf))
+def _limit_within(value, low, high, digits):
+    """The shortest number in the interval [low, high) near a value, or near an end of it."""
+    if not low <= value < high:
+        value = low if low > -np.inf else np.nextafter(high, -np.inf)
+    return shortest(value, digits, lambda limit: low <= limit < high)
 
 
 @dataclass(frozen=True)
