@@ -20,11 +20,13 @@ from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
 from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
-# Types and names that a parameter may have; for error messages.
-_INIT = ("an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
-         "decision tree", ["auto", *INITIALIZERS])
-_OPTIMIZER = "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None]
-_ITEM = "an Optimizer", list(OPTIMIZERS)
+# Algorithms that a parameter may have, by name, and their base class; and for error messages, all
+# types and names that it may have.
+_INIT = (INITIALIZERS, Initializer, "an Initializer, a Tree, a fitted estimator of this package, a "
+         "fitted scikit-learn decision tree", ["auto", *INITIALIZERS])
+_OPTIMIZER = (
+    OPTIMIZERS, Optimizer, "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None])
+_ITEM = OPTIMIZERS, Optimizer, "an Optimizer", list(OPTIMIZERS)
 # Number of names that a message lists.
 _MAX_NAMES = 5
 # Names of losses in other packages.
@@ -124,24 +126,23 @@ def resolve_optimizers(estimator, linear_leaves=None):
     list of Optimizer
     """
     if kind_of_leaves(estimator) != "linear":
-        return _resolve_constant(estimator, estimator.optimizer)
+        return _resolve_constant(estimator)
     is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
     if is_annealed and not is_classifier(estimator):
         return [Annealed(leaf="linear"), linear_leaves]
-    return [*_resolve_constant(estimator, estimator.optimizer), linear_leaves]
+    return [*_resolve_constant(estimator), linear_leaves]
 
 
-def _resolve_constant(estimator, given):
+def _resolve_constant(estimator):
+    given = estimator.optimizer
     if given is None:
         return []
     if isinstance(given, (list, tuple)):
         if not given:
             raise ValueError(
                 f"optimizer={given!r} has no optimizer: pass None to keep the initial tree")
-        return [_named(f"optimizer[{i}]", item, OPTIMIZERS, Optimizer, *_ITEM)
-                for i, item in enumerate(given)]
-    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer,
-                       *_OPTIMIZER)
+        return [_named(f"optimizer[{i}]", item, *_ITEM) for i, item in enumerate(given)]
+    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, *_OPTIMIZER)
     if not (isinstance(given, str) and optimizer.is_stochastic) or optimizer.takes_linear_leaves:
         return [optimizer]
     if is_classifier(estimator):
@@ -175,8 +176,7 @@ def resolve_init(estimator, optimizers, fitted):
         _check_same_task(estimator, init, fitted.get("classes_"))
         _check_same_features(estimator, init, fitted["_table"])
         init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
-    return init if isinstance(init, Tree) else (
-        _named("init", init, INITIALIZERS, Initializer, *_INIT))
+    return init if isinstance(init, Tree) else _named("init", init, *_INIT)
 
 
 def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
