@@ -10,6 +10,7 @@ or, with larger leaves, cut the peaks.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.model_selection import ValidationCurveDisplay
 
 from ngdt import ObliqueTreeRegressor, export_text
 
@@ -55,3 +56,14 @@ plt.show()
 # The model tree is short enough to be read:
 
 print(export_text(models["model tree"], digits=2))
+
+# %%
+# How many leaves does it need? Cross-validation of trees with two to seven leaves: three are
+# enough.
+
+ValidationCurveDisplay.from_estimator(
+    ObliqueTreeRegressor(leaf="linear", random_state=0), X, y, param_name="max_leaf_nodes",
+    param_range=range(2, 8), cv=5, score_type="test", score_name="R²")
+plt.xlabel("largest number of leaves")
+plt.ylim(bottom=0.0)
+plt.show()
