@@ -8,7 +8,9 @@ from scipy import sparse
 
 from helpers import FORMS
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._core.greedy.builder import build
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Regrow, ShrinkLeaves
@@ -36,6 +38,27 @@ SPLITS = dict(
 def bad_on_the_left(loss):
     values = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]   # left: always class 0
     return Tree(**SPLITS, values=values if loss.is_classifier else [[0.0], [0.0], [1.0], [0.0]])
+
+
+@pytest.mark.parametrize("n_grown", [1, 2])
+def test_ctrl_c_keeps_the_tree_with_the_subtrees_so_far(n_grown, monkeypatch):
+    problem, X, _ = checkerboard()
+    tree = Tree(**SPLITS, values=[[1.0, 0.0]] * 4)      # bad on both sides
+    calls = []
+
+    def interrupted(strategy, samples, limits):
+        calls.append(samples)
+        grown = build(strategy, samples, limits)
+        if len(calls) == n_grown:
+            raise Stopped(grown)    # not a tree of all samples
+        return grown
+
+    monkeypatch.setattr("ngdt._methods.finishing.regrow.build", interrupted)
+    with pytest.raises(Stopped) as caught:
+        Regrow().optimize(tree, problem)
+    kept, right = caught.value.tree, X[:, 0] > 0
+    np.testing.assert_array_equal(kept.predict(X)[~right], tree.predict(X)[~right])
+    assert (kept.predict(X)[right] != tree.predict(X)[right]).any() == (n_grown == 2)
 
 
 @FORMS

@@ -13,6 +13,7 @@ from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parameters import COUNT
+from ngdt._util.stopped import Stopped
 
 # Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so
 # many of hundreds of small subtrees that the validation accuracy of a noisy tree was six points too
@@ -96,13 +97,20 @@ class _Regrowth:
         depth = self.tree.node_depths()
         limit = max(self.problem.max_depth or 0, self.tree.max_depth)
         greedy = {}
-        for node in range(self.tree.n_internal - 1, -1, -1):
-            if not self.problem.control.step(
-                    1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees"):
-                break
-            candidate = self._candidate(node, limit - depth[node])
-            if candidate is not None:
-                greedy[node] = candidate
+        try:
+            for node in range(self.tree.n_internal - 1, -1, -1):
+                if not self.problem.control.step(
+                        1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees"):
+                    break
+                candidate = self._candidate(node, limit - depth[node])
+                if candidate is not None:
+                    greedy[node] = candidate
+        except KeyboardInterrupt as error:      # of the growth, with a tree that is a subtree here
+            raise Stopped(self._with(greedy)) from error
+        return self._with(greedy)
+
+    def _with(self, greedy):
+        """The tree with these subtrees at its nodes."""
         return Tree(*grafted(self.tree, greedy)) if greedy else self.tree
 
     def _candidate(self, node, max_depth):
