@@ -229,6 +229,31 @@ class StopAt:
             raise KeyboardInterrupt
 
 
+class InterruptedSearch:
+    """Lets Ctrl-C come at one of the searches for splits of a greedy initializer.
+
+    The first search is that of the root. Then each split is followed by two searches.
+    """
+
+    def __init__(self, monkeypatch, initializer, n_searches):
+        make, self.left = initializer._strategy, n_searches
+
+        def strategy(initializer, problem):
+            self.inner = make(initializer, problem)
+            return self
+
+        monkeypatch.setattr(initializer, "_strategy", strategy)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def split(self, samples, min_samples_leaf):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return self.inner.split(samples, min_samples_leaf)
+
+
 def assert_other_threads_run(epoch):
     """Check that a kernel lets go of the interpreter.
 

@@ -3,11 +3,9 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from ngdt._core.greedy.builder import GrownTree
 from ngdt._core.tree import Tree
 from ngdt._training.algorithm import Algorithm
 from ngdt._training.problem import Problem
-from ngdt._util.stopped import Stopped
 
 
 class Initializer(Algorithm):
@@ -40,15 +38,10 @@ class Initializer(Algorithm):
             By Ctrl-C, a KeyboardInterrupt with the tree so far, if there is one.
         """
         self.check(problem)
-        try:
-            with problem.control.checkpoint.step(Tree) as step:
-                if step.result is None:     # what it trains on the way is not stored
-                    step.result = self._initialize(
-                        problem.replace(control=problem.control.unstored()))
-        except Stopped as stopped:
-            if isinstance(stopped.tree, GrownTree):
-                raise Stopped(stopped.tree.to_tree(problem)) from stopped
-            raise
+        with problem.control.checkpoint.step(Tree) as step:
+            if step.result is None:     # what it trains on the way is not stored
+                step.result = self._initialize(
+                    problem.replace(control=problem.control.unstored()))
         problem.check_shapes(step.result)
         return step.result
 

@@ -7,7 +7,7 @@ class Stopped(KeyboardInterrupt):
     Parameters
     ----------
     tree : Tree
-        The best tree so far. Of the greedy builder, a `GrownTree`, whose leaves have no values.
+        The best tree so far. Of `ngdt._core.greedy.builder.build`, a `GrownTree`.
     history : dict of lists, default={}
         Metrics of the epochs until then.
     candidates : dict of lists, default={}
@@ -31,3 +31,26 @@ class Stopped(KeyboardInterrupt):
         super().__init__()
         self.tree, self.history, self.candidates = tree, history or {}, candidates or {}
         self.baseline_kept = baseline_kept
+
+
+def finished(make, finish):
+    """Change a tree that is made, also where Ctrl-C ends the making.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a tree, or raises Stopped with one.
+    finish : callable
+        Takes this tree, and returns another one.
+
+    Returns
+    -------
+    Tree
+        The tree that `finish` returns. Stopped is raised again, with it.
+    """
+    try:
+        tree = make()
+    except Stopped as stopped:
+        stopped.tree = finish(stopped.tree)
+        raise
+    return finish(tree)

@@ -8,10 +8,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from helpers import examples, make_problem, prunings
+from helpers import InterruptedSearch, examples, make_problem, prunings
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.scaling import Scaling
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import GreedyLP
 from ngdt.losses import LogLoss
 from ngdt.pruning._size import prune_to_size
@@ -216,3 +217,16 @@ def test_features_are_scaled_without_losing_their_form(form):
     assert sparse.issparse(scaled) == sparse.issparse(data)
     dense = scaled.toarray() if sparse.issparse(scaled) else scaled
     np.testing.assert_allclose(dense, (X - scaling.center) / scaling.scale)
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [None, 2])
+def test_ctrl_c_keeps_the_leaves_of_repeated_rows(max_leaf_nodes, monkeypatch):
+    X = np.repeat(np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 4 + 1, axis=0)
+    y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+    problem = make_problem(X, y, max_depth=3, max_leaf_nodes=max_leaf_nodes)
+    InterruptedSearch(monkeypatch, GreedyLP, 4)
+    with pytest.raises(Stopped) as caught:
+        GreedyLP().initialize(problem)
+    tree = caught.value.tree
+    assert tree.n_leaves == (max_leaf_nodes or 3)
+    np.testing.assert_allclose(tree.values, problem.refit_leaves(tree).values)

@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import examples, make_problem, nested
+from helpers import InterruptedSearch, examples, make_problem, nested
 from ngdt import ObliqueTreeRegressor
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import InfoGain
+from ngdt._util.stopped import Stopped
 from reference.splits import entropy, grow, midpoint, variance
 
 IMPURITY = {"log": entropy, "squared": variance}
@@ -286,3 +287,21 @@ def test_thresholds_separate_any_two_numbers(a, b):
     else:
         assert tree.thresholds == [midpoint(min(a, b), max(a, b))]
         assert tree.apply(X).tolist() == ([0, 1] if a < b else [1, 0])
+
+
+@pytest.mark.parametrize("n_searches", [2, 4])
+def test_ctrl_c_keeps_splits_of_the_features_of_wide_data(n_searches, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5000))
+    y = (X[:, 4990] > 0) + 2 * (X[:, 4001] > 0)
+    problem = make_problem(X, y, max_depth=3)
+    whole = InfoGain().initialize(problem)
+    InterruptedSearch(monkeypatch, InfoGain, n_searches)
+    with pytest.raises(Stopped) as caught:
+        InfoGain().initialize(problem)
+    stopped = caught.value.tree
+    assert stopped.n_features == 5000
+    assert stopped.n_internal == n_searches // 2
+    splits = {tuple(each) for each in np.argwhere(whole.weights)[:, 1:]}
+    assert {tuple(each) for each in np.argwhere(stopped.weights)[:, 1:]} <= splits
+    refitted = problem.refit_leaves(stopped)
+    np.testing.assert_array_equal(stopped.values, refitted.values)

@@ -11,6 +11,7 @@ from ngdt._core.greedy.builder import build
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.initializer import Initializer
 from ngdt._training.wide_data import space_of
+from ngdt._util.stopped import finished
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
 # always has; the increase of the time per sample up to all samples; and the share of the time
@@ -61,13 +62,17 @@ class InfoGain(Initializer):
     def _initialize(self, problem):
         screened = space_of(problem, "screen") if self._screens else None
         if screened is not None:
-            return screened.raw(self._grow(screened.of(problem)))
+            return finished(lambda: self._grow(screened.of(problem)), screened.raw)
         return self._grow(problem)
 
     def _grow(self, problem):
+        return finished(lambda: self._structure(problem), lambda grown: grown.to_tree(problem))
+
+    def _structure(self, problem):
+        """The grown tree without leaf values, for which there is time."""
         grow, samples = self._builder(problem), problem.training_samples
         if not problem.control.deadline.is_set:
-            return grow(samples, problem).to_tree(problem)
+            return grow(samples, problem)
         problem = problem.with_time(_GROWING_TIME)
         deadline = problem.control.deadline
         # A tree of a few samples is always grown; its time tells how many samples are possible.
@@ -82,7 +87,7 @@ class InfoGain(Initializer):
             grown = grow(samples, problem)
         elif (n := int(len(samples) * deadline.left / expected)) > len(pilot):
             grown = grow(np.sort(order[:n]), problem)
-        return grown.to_tree(problem)
+        return grown
 
     def _builder(self, problem):
         """Make a function that grows a tree on some samples, within the limits of a problem."""

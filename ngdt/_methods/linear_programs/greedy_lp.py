@@ -5,6 +5,7 @@ import numpy as np
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
 from ngdt._training.size_limits import targets_at_leaves
+from ngdt._util.stopped import finished
 from ngdt.pruning._impurity import node_errors
 from ngdt.pruning._size import prune_to_size
 
@@ -70,11 +71,14 @@ class GreedyLP(InfoGain):
         problem = distinct(problem).replace(
             max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
         warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
-        tree = self._grow(problem)
-        if max_leaf_nodes is None:
-            return tree
-        error = node_errors(tree, targets_at_leaves(tree, problem))
-        return problem.refit_leaves(prune_to_size(tree, error, max_leaf_nodes))
+
+        def pruned(tree):
+            if max_leaf_nodes is None:
+                return tree
+            error = node_errors(tree, targets_at_leaves(tree, problem))
+            return problem.refit_leaves(prune_to_size(tree, error, max_leaf_nodes))
+
+        return finished(lambda: self._grow(problem), pruned)
 
     def _strategy(self, problem):
         return LPSplitter(problem)

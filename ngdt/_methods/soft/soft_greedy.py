@@ -14,6 +14,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.soft.run import SoftOptimizer, check_image_shape, unit_weight
 from ngdt._util.parameters import COUNT, DRAWN_FEATURES
+from ngdt._util.stopped import finished
 from ngdt._util.validation import number_of_features
 
 # Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
@@ -103,8 +104,8 @@ class SoftGreedy(Initializer):
         strategy = SoftStumpSplitter(
             self._stump(), problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
         with one_blas_thread:
-            grown = build(strategy, problem.training_samples, problem)
-        return grown.to_tree(problem)
+            return finished(lambda: build(strategy, problem.training_samples, problem),
+                            lambda grown: grown.to_tree(problem))
 
     def _feature_draw(self, p):
         """Function that draws the features of a split with a generator; None for all features."""
