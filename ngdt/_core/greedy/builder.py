@@ -23,11 +23,25 @@ class SplitStrategy(Protocol):
     def split(self, samples: np.ndarray, min_samples_leaf: int) -> Split | None:
         """The split of the node with these samples, or None for a leaf.
 
-        Either side has at least `min_samples_leaf` samples.
+        Either side has at least `min_samples_leaf` samples. By Ctrl-C, it may raise SplitStopped.
         """
 
     def partition(self, samples: np.ndarray, split: Split) -> int:
         """Move the samples of the left side to the front, and return their number."""
+
+
+class SplitStopped(KeyboardInterrupt):
+    """Ctrl-C ended the search for a split, and there is one.
+
+    Parameters
+    ----------
+    split : Split
+        The best one so far.
+    """
+
+    def __init__(self, split):
+        super().__init__()
+        self.split = split
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +119,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     ------
     Stopped
         By Ctrl-C, with the `GrownTree` so far, once there is a split; before, KeyboardInterrupt.
+        A split of the root that is not yet the best one counts, so that there is a tree.
     """
     min_gain = least_gain(strategy.weight[samples], limits)
     max_leaf_nodes = limits.max_leaf_nodes
@@ -134,18 +149,26 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
         find_split(root)
         while splittable and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
             _, _, node = heappop(splittable)
-            n_left = strategy.partition(node.samples, node.split)
-            left = Node(node.samples[:n_left], node.depth + 1)
-            right = Node(node.samples[n_left:], node.depth + 1)
-            node.children = left, right
+            _divide(node, strategy)
             n_leaves += 1
-            find_split(left)
-            find_split(right)
+            for child in node.children:
+                find_split(child)
     except KeyboardInterrupt as error:
         if root.children is None:
-            raise KeyboardInterrupt from error      # the tree of a trained split is not this one
+            split = error.split if isinstance(error, SplitStopped) else root.split
+            if split is None or split.gain < min_gain or max_leaf_nodes == 1:
+                raise KeyboardInterrupt from error  # the tree of a trained split is not this one
+            root.split = split
+            _divide(root, strategy)
         raise Stopped(_grown(root)) from error
     return _grown(root)
+
+
+def _divide(node, strategy):
+    """Give a node with a split its children."""
+    n_left = strategy.partition(node.samples, node.split)
+    node.children = tuple(
+        Node(samples, node.depth + 1) for samples in np.split(node.samples, [n_left]))
 
 
 def _grown(root):

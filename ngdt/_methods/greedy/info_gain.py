@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ngdt._core.greedy.builder import build
+from ngdt._core.greedy.builder import SplitStopped, build
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.initializer import Initializer
 from ngdt._training.wide_data import space_of
@@ -101,7 +101,8 @@ class InfoGain(Initializer):
 class RefinedSplitter:
     """Base class of split strategies that refine the split that a splitter finds.
 
-    A subclass has a method `_refined` for this, or another `split`.
+    A subclass has a method `_refined` for this, which yields better and better splits, or another
+    `split`.
     """
 
     def __init__(self, problem):
@@ -113,7 +114,13 @@ class RefinedSplitter:
         axis_aligned = self.splitter.split(samples, min_samples_leaf)
         if axis_aligned is None:
             return None
-        return self._refined(samples, axis_aligned, min_samples_leaf)
+        best = axis_aligned
+        try:
+            for better in self._refined(samples, axis_aligned, min_samples_leaf):
+                best = better
+        except KeyboardInterrupt as error:
+            raise SplitStopped(best) from error
+        return best
 
     def partition(self, samples, split):
         """Partition samples by a split; see `Splitter.partition`."""

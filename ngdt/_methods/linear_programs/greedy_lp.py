@@ -96,7 +96,7 @@ class LPSplitter(RefinedSplitter):
         self.scaled = self.scaling.transform(problem.winsorized.X)
 
     def _refined(self, samples, axis_aligned, min_samples_leaf):
-        """The split of the linear program, unless a side has too few samples."""
+        """Yield the split of the linear program, unless a side has too few samples."""
         sample_weight = self.weight[samples]
         right = self._belongs_right(samples, axis_aligned)
         plane = place_plane(
@@ -104,10 +104,11 @@ class LPSplitter(RefinedSplitter):
             np.where(right, 0.0, sample_weight / sample_weight[~right].sum()),
             np.where(right, sample_weight / sample_weight[right].sum(), 0.0), self.deadline)
         if plane is None:
-            return axis_aligned
+            return
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        return self.cut_at(
-            samples, weights[0], thresholds[0], min_samples_leaf) or axis_aligned
+        split = self.cut_at(samples, weights[0], thresholds[0], min_samples_leaf)
+        if split is not None:
+            yield split
 
     def _belongs_right(self, samples, axis_aligned):
         """Mask of the samples whose class should go right."""

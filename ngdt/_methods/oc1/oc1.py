@@ -99,7 +99,7 @@ class OC1Splitter(RefinedSplitter):
             found = initial and self._descend(samples, initial, min_samples_leaf)
             if found and found.gain > best.gain * (1 + ROUNDING):
                 best = found
-        return best
+                yield best
 
     def _random_hyperplane(self, coefficients):
         """A random unit vector in scaled space, of some weights and perhaps the threshold.

@@ -73,7 +73,8 @@ class CO2Splitter(RefinedSplitter):
     def _refined(self, samples, axis_aligned, min_samples_leaf):
         weights = self._optimize(samples, axis_aligned)
         best = self.cut(samples, weights, min_samples_leaf)
-        return axis_aligned if best is None or not best.gain >= axis_aligned.gain else best
+        if best is not None and best.gain >= axis_aligned.gain:
+            yield best
 
     def _optimize(self, samples, split):
         problem = self.problem
