@@ -1,7 +1,6 @@
 """Base class of initializers and optimizers, and the results of optimizers."""
 
 from abc import ABC
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -157,21 +156,12 @@ class Progress:
                 self._epoch = int(kept["epoch"])
         return self._epoch
 
-    @contextmanager
     def until_interrupted(self):
         """Context manager: Ctrl-C ends the block instead of raising KeyboardInterrupt.
 
         At the deadline of the problem, `report` and `look` end it.
         """
-        self._in_block = True
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.interrupted = True
-        except _OutOfTime:
-            pass
-        finally:
-            self._in_block = False
+        return _UntilInterrupted(self)
 
     def look(self):
         """Look at the clock within a long epoch.
@@ -225,7 +215,9 @@ class Progress:
 
         Parameters
         ----------
-        tree : Tree
+        tree : Tree or callable
+            A callable returns the tree. If Ctrl-C ends it, it is called again: the training that it
+            brings to an end takes longer.
         converged : bool, default=False
 
         Returns
@@ -235,9 +227,38 @@ class Progress:
         Raises
         ------
         Stopped
-            If Ctrl-C ended the block of `until_interrupted`: a KeyboardInterrupt with the tree.
+            If Ctrl-C ended the block of `until_interrupted`, or `tree`: a KeyboardInterrupt with
+            the tree.
         """
+        try:
+            made = tree() if callable(tree) else tree
+        except KeyboardInterrupt:
+            self.interrupted = True
+            made = tree()
         self.control.activity.finish()
         if self.interrupted:
-            raise Stopped(tree, self.history)
-        return OptimizerResult(tree, self.history, converged)
+            # Ctrl-C may have come between two metrics of an epoch.
+            n_epochs = min(map(len, self.history.values()), default=0)
+            history = {name: column[:n_epochs] for name, column in self.history.items()}
+            raise Stopped(made, history)
+        return OptimizerResult(made, self.history, converged)
+
+
+class _UntilInterrupted:
+    """Context manager `Progress.until_interrupted`.
+
+    A generator that Ctrl-C ends before it yields would raise a RuntimeError.
+    """
+
+    def __init__(self, progress):
+        self._progress = progress
+
+    def __enter__(self):
+        self._progress._in_block = True
+
+    def __exit__(self, kind, *_):
+        self._progress._in_block = False
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._progress.interrupted = True
+            return True
+        return kind is _OutOfTime

@@ -1,6 +1,8 @@
 """Reports of a training run, epoch by epoch: history, printed lines, callback."""
 
 import re
+import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.control import Control
+from ngdt._util.stopped import Stopped
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Progress, Regrow
 
@@ -88,3 +91,67 @@ def test_large_counts_are_printed_in_full(capsys):
     assert re.fullmatch(
         r"\[TAO\] epoch 1/9  objective 1235  loss 0\.01235  n_nonzero 1234567  n_nodes 3\n",
         capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("made_by", [
+    "ngdt._methods.sgd.run.SGDRun.best_tree", "ngdt._methods.soft.run.SoftRun.best_tree",
+    "ngdt._methods.tao.tao.TAORun.result"])
+def test_ctrl_c_while_the_last_tree_is_made(made_by, monkeypatch):
+    name = made_by.split(".")[2].replace("soft", "annealed")
+    trained = fit(short(OPTIMIZERS[name]))
+    *_, owner, method = made_by.split(".")
+    module = import_module(made_by.rsplit(".", 2)[0])
+    calls, make = [], getattr(getattr(module, owner), method)
+
+    def interrupted(run):
+        calls.append(run)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return make(run)
+
+    monkeypatch.setattr(made_by, interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted after"):
+        model = fit(short(OPTIMIZERS[name]))
+    assert model.tree_ == trained.tree_
+
+
+def test_ctrl_c_between_two_metrics_of_an_epoch():
+    class Interrupted(list):
+        def append(self, value):
+            if len(self) == 1:
+                raise KeyboardInterrupt
+            super().append(value)
+
+    problem = type("Problem", (), {"control": Control()})
+    progress = Progress(TAO(), problem, 9)
+    progress.history["n_nonzero"] = Interrupted()
+    metrics = dict.fromkeys(TAO.metrics, 1)
+    with progress.until_interrupted():
+        for _ in range(2):
+            progress.report(metrics)
+    with pytest.raises(Stopped) as caught:
+        progress.result(None)
+    assert caught.value.history == {name: [1] for name in TAO.metrics}
+
+
+def test_ctrl_c_before_the_block_is_not_taken_for_its_end():
+    problem = type("Problem", (), {"control": Control()})
+    progress = Progress(TAO(), problem, 9)
+
+    def stop(frame, event, argument):
+        if "algorithm.py" in frame.f_code.co_filename and event == "line":
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return stop
+
+    def enter():
+        before = sys.gettrace()
+        sys.settrace(stop)
+        try:
+            with progress.until_interrupted():
+                pass
+        finally:
+            sys.settrace(before)
+
+    with pytest.raises(KeyboardInterrupt):
+        enter()

@@ -132,7 +132,7 @@ class SGD(Optimizer):
         run = SGDRun(self, tree, problem, input_scale)
         run.shrink_weights()
         run.train()
-        return run.progress.result(run.best_tree())
+        return run.progress.result(run.best_tree)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

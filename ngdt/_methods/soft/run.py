@@ -145,7 +145,7 @@ class SoftOptimizer(Optimizer):
         """
         run = SoftRun(self, tree, problem, samples, sample_weight, keep_zeros)
         run.train()
-        return run.progress.result(run.best_tree())
+        return run.progress.result(run.best_tree)
 
 
 class SoftRun:

@@ -184,7 +184,8 @@ class TAO(Optimizer):
             # With narrower ranges, leaves that are fitted anew would not lower the training loss.
             run = TAORun(self, widen(tree, problem), problem, threads)
             run.train()
-        return run.progress.result(tighten(run.result(), problem), converged=run.converged)
+        return run.progress.result(
+            lambda: tighten(run.result(), problem), converged=run.converged)
 
 
 class TAORun:
