@@ -78,14 +78,17 @@ class _Centered:
         if not penalties.any():
             return np.zeros((len(penalties), self.Z.shape[1]), bool)
         # The function divides by the number of rows.
-        alphas, y = penalties * self.weight / len(self.Z), self.y
+        alphas, Z, y = penalties * self.weight / len(self.Z), np.asfortranarray(self.Z), self.y
+        y = np.asfortranarray(y if y.shape[1] > 1 else y[:, 0])
+        gram = Z.T @ Z if len(Z) > Z.shape[1] else False
         # The filters of warnings are those of all threads, which train the trees of a forest.
         with _LOCK, catch_warnings():
             # Slopes that are nearly right tell which are zero. Of features that nearly depend on
             # each other, the last digits would take five times as long.
             simplefilter("ignore", ConvergenceWarning)
+            # Of few samples, its checks would take longer than all else: once for each penalty.
             _, slopes, _ = lasso_path(
-                self.Z, y if y.shape[1] > 1 else y[:, 0], alphas=alphas, max_iter=100)
+                Z, y, alphas=alphas, precompute=gram, Xy=Z.T @ y, max_iter=100, check_input=False)
         return (slopes != 0.0).reshape(-1, *slopes.shape[-2:]).any(axis=0).T
 
     def errors(self, masks, Z, y, weight):
