@@ -583,24 +583,24 @@ def test_a_category_that_is_called_rare_is_no_group_of_rare_ones():
 def test_names_in_explanations_stay_in_their_line():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({
-        "a_b": random.normal(size=300), "c_d": random.choice(["u_v", "w", "x"], 300),
-        "e_f": pd.array(random.random(300) < 0.5, dtype="boolean")})
+        "a_b": random.normal(size=120), "c_d": random.choice(["u_v", "w", "x"], 120),
+        "e_f": pd.array(random.random(120) < 0.5, dtype="boolean")})
     frame.loc[::5, "a_b"] = frame.loc[::6, "c_d"] = frame.loc[::7, "e_f"] = None
     total = frame["a_b"].fillna(2) + (frame["c_d"] == "u_v") + frame["e_f"].fillna(False)
     labels = np.array(["l_o", "m_id", "h_i"])[np.digitize(total, total.quantile([0.3, 0.7]))]
     targets = pd.DataFrame({"p_q": total, "r_s": -total})
     broken = frame.rename(columns=lambda name: name.replace("_", "\n")).replace("u_v", "u\nv")
     for model, y, broken_y in (
-            (ObliqueTreeClassifier(optimizer=TAO(), max_depth=3), labels,
+            (ObliqueTreeClassifier(3, optimizer=TAO(max_passes=2), random_state=0), labels,
              np.char.replace(labels, "_", "\n")),
-            (ObliqueTreeClassifier(max_depth=0, leaf="linear"), labels,
+            (ObliqueTreeClassifier(0, leaf="linear", random_state=0), labels,
              np.char.replace(labels, "_", "\n")),
             (ObliqueForestClassifier(3, init="info_gain", optimizer=None, random_state=0), labels,
              np.char.replace(labels, "_", "\n")),
-            (ObliqueTreeRegressor(max_depth=1, leaf="linear"), targets,
+            (ObliqueTreeRegressor(1, leaf="linear", random_state=0), targets,
              targets.set_axis(["p\nq", "r\ns"], axis=1))):
-        wanted = [str(each) for each in model.fit(frame, y).explain(frame[:40])]
-        found = [str(each) for each in model.fit(broken, broken_y).explain(broken[:40])]
+        wanted = [str(each) for each in model.fit(frame, y).explain(frame[:12])]
+        found = [str(each) for each in model.fit(broken, broken_y).explain(broken[:12])]
         assert [text.replace("\\n", "_").replace('"', "") for text in found] == wanted
         if not hasattr(model, "estimators_"):
             assert "\n" not in export_text(model).splitlines()[-1]
