@@ -80,7 +80,7 @@ OF_TAO = [
     pytest.param(partial(of_tao, **parameters), False, id=f"tao-{name}")
     for name, parameters in {
         "deep": {"leaf": "constant"}, "absolute": {"loss": "absolute_error", "max_depth": 4},
-        "monotone": {"monotonic_cst": [1, 1] + 8 * [0], "max_depth": 3},
+        "monotone": {"monotonic_cst": [1, 1] + 3 * [0], "max_depth": 3},
         "limits": {"min_samples_leaf": 10, "max_leaf_nodes": 6, "ccp_alpha": 0.01, "max_depth": 4},
         "forest": {"estimator": ObliqueForestRegressor, "n_estimators": 2}}.items()]
 
@@ -91,10 +91,10 @@ OF_TAO = [
 @pytest.mark.parametrize(("make", "is_classifier"), [*METHODS, *OF_TAO])
 def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
         make, is_classifier, highest, exact, rounded):
-    X, y = make_friedman1(80, noise=1.0, random_state=0)
+    X, y = make_friedman1(60, 5, noise=1.0, random_state=0)
     if is_classifier:
         X, y = load_breast_cancer(return_X_y=True)
-        X, y = X[:80, ::3], y[:80]
+        X, y = X[:60, ::6], y[:60]
     weight = np.random.default_rng(0).integers(1, highest, len(y), endpoint=True).astype(float)
     expected, same, near = (
         make(unit=unit).fit(X, y, unit * weight).predict(X) for unit in (1.0, exact, rounded))
