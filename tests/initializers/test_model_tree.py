@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import cache
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -20,6 +22,7 @@ from ngdt._methods.linear_leaves.ridge import Sums
 from ngdt._methods.model_tree import search, splits
 from ngdt._methods.model_tree.model_tree import _Grown, _Growth
 from ngdt._methods.model_tree.search import NodeSamples, SplitSearch
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import ModelTree
 from ngdt.optimizers import LinearLeaves
 
@@ -294,6 +297,32 @@ def test_sparse_data_give_the_same_tree():
     assert dense.get_n_leaves() > 1
     np.testing.assert_array_equal(dense.apply(X), csr.apply(X))
     np.testing.assert_allclose(dense.predict(X), csr.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("place", "call", "n_leaves"), [
+    ("ngdt._methods.model_tree.grow._split", 1, 1),     # in the first growth
+    ("ngdt._methods.model_tree.grow._split", 2, 2),
+    ("ngdt._methods.model_tree.model_tree.fit_models", 1, 2),
+    ("ngdt._methods.model_tree.model_tree.fit_models", 2, 2),
+    ("ngdt._methods.model_tree.model_tree._Grown.errors", 1, 2)])
+def test_ctrl_c_leaves_a_tree(place, call, n_leaves, monkeypatch):
+    module, name = place.rsplit(".", 1)
+    owner = resolve_name(module)
+    original, calls = getattr(owner, name), []
+
+    def interrupted(*arguments, **options):
+        calls.append(place)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    X, y = roof(300)
+    with pytest.raises(Stopped) as caught:
+        ModelTree().initialize(make_problem(X, y, "squared"))
+    tree = caught.value.tree
+    assert tree.n_leaves >= n_leaves
+    assert r2_score(y, tree.predict(X)) > (0.9 if n_leaves > 1 else 0.1)
 
 
 def test_the_growth_ends_at_the_deadline():

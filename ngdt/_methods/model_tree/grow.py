@@ -9,6 +9,7 @@ from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.ridge import PSEUDO_COUNT, RidgeNode, Sums
 from ngdt._methods.model_tree.search import NodeSamples, SplitSearch, fit_sides
 from ngdt._methods.model_tree.splits import divide
+from ngdt._util.stopped import Stopped
 
 # Least number of samples in a leaf: fewer do not support slopes.
 MIN_SAMPLES_LEAF = 5
@@ -54,6 +55,11 @@ def grow(problem, data, penalty, *, looks_ahead=False):
     -------
     Tree
         All leaf values are 0.
+
+    Raises
+    ------
+    Stopped
+        By Ctrl-C, with the tree so far.
     """
     random = np.random.RandomState(problem.random_state)
     samples = problem.training_samples
@@ -62,15 +68,23 @@ def grow(problem, data, penalty, *, looks_ahead=False):
     (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
     root = _Branch(samples, 0, node.y - slope @ node.z, slope)
     waiting, n_done = [root], 0
-    # Products of a few columns: several threads of BLAS would mostly wait for each other.
-    with one_blas_thread:
-        while waiting and problem.control.deadline.fits():
-            branch = waiting.pop()
-            if _split(branch, problem, data, random, penalty, looks_ahead):
-                waiting += branch.children
-            else:
-                n_done += len(branch.samples)
-                problem.control.activity.at(n_done / len(samples))
+    try:
+        # Products of a few columns: several threads of BLAS would mostly wait for each other.
+        with one_blas_thread:
+            while waiting and problem.control.deadline.fits():
+                branch = waiting.pop()
+                if _split(branch, problem, data, random, penalty, looks_ahead):
+                    waiting += branch.children
+                else:
+                    n_done += len(branch.samples)
+                    problem.control.activity.at(n_done / len(samples))
+    except KeyboardInterrupt as error:
+        raise Stopped(_tree(root, problem, data)) from error
+    return _tree(root, problem, data)
+
+
+def _tree(root, problem, data):
+    """The tree of a root, whose leaf values are 0."""
     nodes, leaves, left, right = number_depth_first(root, lambda branch: branch.children)
     weights = sparse.csr_array(
         (np.ones(len(nodes)), ([*range(len(nodes))], [data.features[n.split[0]] for n in nodes])),

@@ -21,6 +21,7 @@ from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.choice import Fold, least
 from ngdt._training.folds import N_FOLDS, fold_samples
 from ngdt._training.samples_by_leaf import SamplesByLeaf
+from ngdt._util.stopped import Stopped
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
 
@@ -28,6 +29,8 @@ from ngdt.pruning._sequence import sequence_of_costs
 # classes in nats.
 _ALPHAS = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 80.0, np.inf])
 _CLASS_ALPHAS = np.array([0.5, 2.0, 5.0, 10.0, 25.0, 60.0, np.inf])
+# The cost where Ctrl-C leaves no time to try them.
+_EARLY_ALPHA = 3.0
 # Penalties of the models that are tried.
 _PENALTIES, _CLASS_PENALTIES = np.array([0.03, 0.3, 3.0, 30.0]), np.array([10.0])
 # Penalties with which regression trees are grown: a tree that was grown with the larger one was
@@ -148,15 +151,22 @@ class CrossValidatedModels:
         margins = [_AHEAD_MARGIN if growth.looks_ahead else 1.0 for growth in growths]
         timed = self.problem.with_time(share)
         n, self._parts, errors = len(folds), [], 0.0
-        for k, fold in enumerate(folds):
-            control = timed.control.with_time(1 / (n - k)).part(
-                1 / (n + 1), f"model tree without fold {k + 1} of {n}")
-            part = fold.problem.replace(
-                max_depth=timed.max_depth, validation_weight=None, control=control)
-            grown = [_Grown(part.doing(1 / len(growths)), growth) for growth in growths]
-            self._parts.append(grown)
-            errors += np.stack([margin * each.errors(fold.samples, fold.weight)
-                                for margin, each in zip(margins, grown, strict=True)], axis=1)
+        try:
+            for k, fold in enumerate(folds):
+                control = timed.control.with_time(1 / (n - k)).part(
+                    1 / (n + 1), f"model tree without fold {k + 1} of {n}")
+                part = fold.problem.replace(
+                    max_depth=timed.max_depth, validation_weight=None, control=control)
+                self._parts.append([])
+                for growth in growths:
+                    self._parts[k].append(_Grown(part.doing(1 / len(growths)), growth))
+                errors += np.stack([
+                    margin * each.errors(fold.samples, fold.weight)
+                    for margin, each in zip(margins, self._parts[k], strict=True)], axis=1)
+        except KeyboardInterrupt as error:
+            if not (self._parts and self._parts[0]):
+                raise
+            raise Stopped(self._parts[0][0].pruned_early()) from error
         # Of equal errors, the fewest leaves and the largest penalties.
         alpha, self._growth, self._penalty = -1, -1, -1
         if folds:
@@ -211,23 +221,39 @@ class _Grown:
         self.data = ScaledSamples(problem, _varying(linear.used_features(None, problem), problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
-        samples = problem.training_samples
-        self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
-        growing = problem.doing(0.5)
-        self.tree = (
-            InfoGain().initialize(growing.replace(
-                min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF))) if classes
-            else grow(growing, self.data, growth.penalty, looks_ahead=growth.looks_ahead))
+        self._unit = 1.0 if classes else self._squared_error_of_mean(problem.training_samples)
+        self._penalties = penalties if is_auto else np.array([float(params.penalty)])
+        self._root_penalties = ROOT_PENALTIES if is_auto and not classes else None
+        tree = None
+        try:
+            tree = self._grow(growth)
+            self._fit_models(tree, by_path)
+        except KeyboardInterrupt as error:
+            tree = getattr(error, "tree", tree)
+            if tree is None:
+                raise
+            self._fit_models(tree, by_path)
+            raise Stopped(self.pruned_early()) from error
+
+    def _grow(self, growth):
+        """The tree without models."""
+        problem = self.problem.doing(0.5)
+        if growth.penalty is not None:
+            return grow(problem, self.data, growth.penalty, looks_ahead=growth.looks_ahead)
+        return InfoGain().initialize(
+            problem.replace(min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
+
+    def _fit_models(self, tree, by_path):
+        """Fit the models of all nodes, and find the order in which pruning removes them."""
+        problem, self.tree = self.problem, tree
         if by_path:
             linear = LinearLeaves(features="path")
-            self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
+            self.data = ScaledSamples(problem, linear.used_features(tree, problem))
+        samples = problem.training_samples
         self.models = fit_models(
-            self.tree, self.data, samples, problem.apply(self.tree, samples),
-            penalties if is_auto else np.array([float(params.penalty)]),
-            root_penalties=ROOT_PENALTIES if is_auto and not classes else None,
-            activity=problem.control.activity.part(0.5))
-        self._sequences = [
-            sequence_of_costs(self.tree, losses) for losses in self.models.losses.T]
+            tree, self.data, samples, problem.apply(tree, samples), self._penalties,
+            root_penalties=self._root_penalties, activity=problem.control.activity.part(0.5))
+        self._sequences = [sequence_of_costs(tree, losses) for losses in self.models.losses.T]
 
     def _squared_error_of_mean(self, samples):
         """Squared error of a sample where the mean is predicted."""
@@ -286,6 +312,10 @@ class _Grown:
                 leaves = np.unique(self._tops(sequence.is_leaf_after(n_steps)))
                 errors[of_alpha == n_steps, j] = sum(errors_of(node)[j] for node in leaves)
         return errors
+
+    def pruned_early(self):
+        """The pruned tree where Ctrl-C came before its cost and penalty were chosen."""
+        return self.pruned(_EARLY_ALPHA, 0)
 
     def pruned(self, alpha, penalty):
         """The pruned tree with its linear leaves."""
