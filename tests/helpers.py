@@ -229,6 +229,20 @@ class StopAt:
             raise KeyboardInterrupt
 
 
+class Interruption:
+    """Stands for a function, and raises KeyboardInterrupt at the given calls."""
+
+    def __init__(self, monkeypatch, owner, name, *calls):
+        self.original, self.calls, self.seen = getattr(owner, name), calls, []
+        monkeypatch.setattr(owner, name, lambda *arguments, **options: self(*arguments, **options))
+
+    def __call__(self, *arguments, **options):
+        self.seen.append(arguments)
+        if len(self.seen) in self.calls:
+            raise KeyboardInterrupt
+        return self.original(*arguments, **options)
+
+
 class InterruptedSearch:
     """Lets Ctrl-C come at one of the searches for splits of a greedy initializer.
 

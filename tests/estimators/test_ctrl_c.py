@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import ngdt._estimators.base
 import ngdt._selection.train
-from helpers import StopAt, Wrecker
+from helpers import Interruption, StopAt, Wrecker
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
@@ -15,20 +15,6 @@ from ngdt.optimizers import SSGD, Annealed, Regrow
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 FRACTIONS = pytest.mark.parametrize("fraction", ["auto", 0.3, None])
-
-
-class Interruption:
-    """Stands for a function, and raises KeyboardInterrupt at the given calls."""
-
-    def __init__(self, monkeypatch, owner, name, *calls):
-        self.original, self.calls, self.seen = getattr(owner, name), calls, []
-        monkeypatch.setattr(owner, name, lambda *arguments, **options: self(*arguments, **options))
-
-    def __call__(self, *arguments, **options):
-        self.seen.append(arguments)
-        if len(self.seen) in self.calls:
-            raise KeyboardInterrupt
-        return self.original(*arguments, **options)
 
 
 def fit_interrupted(model, X, y, n_epochs):

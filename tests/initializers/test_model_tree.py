@@ -2,7 +2,6 @@
 
 import dataclasses
 from functools import cache
-from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -15,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
-from helpers import make_problem
+from helpers import Interruption, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.ridge import Sums
-from ngdt._methods.model_tree import search, splits
+from ngdt._methods.model_tree import grow, model_tree, search, splits
 from ngdt._methods.model_tree.model_tree import _Grown, _Growth
 from ngdt._methods.model_tree.search import NodeSamples, SplitSearch
 from ngdt._util.stopped import Stopped
@@ -299,24 +298,14 @@ def test_sparse_data_give_the_same_tree():
     np.testing.assert_allclose(dense.predict(X), csr.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("place", "call", "n_leaves"), [
-    ("ngdt._methods.model_tree.grow._split", 1, 1),     # in the first growth
-    ("ngdt._methods.model_tree.grow._split", 2, 2),
-    ("ngdt._methods.model_tree.model_tree.fit_models", 1, 2),
-    ("ngdt._methods.model_tree.model_tree.fit_models", 2, 2),
-    ("ngdt._methods.model_tree.model_tree._Grown.errors", 1, 2)])
-def test_ctrl_c_leaves_a_tree(place, call, n_leaves, monkeypatch):
-    module, name = place.rsplit(".", 1)
-    owner = resolve_name(module)
-    original, calls = getattr(owner, name), []
-
-    def interrupted(*arguments, **options):
-        calls.append(place)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return original(*arguments, **options)
-
-    monkeypatch.setattr(owner, name, interrupted)
+@pytest.mark.parametrize(("owner", "name", "call", "n_leaves"), [
+    (grow, "_split", 1, 1),     # in the first growth
+    (grow, "_split", 2, 2),
+    (model_tree, "fit_models", 1, 2),
+    (model_tree, "fit_models", 2, 2),
+    (_Grown, "errors", 1, 2)])
+def test_ctrl_c_leaves_a_tree(owner, name, call, n_leaves, monkeypatch):
+    Interruption(monkeypatch, owner, name, call)
     X, y = roof(300)
     with pytest.raises(Stopped) as caught:
         ModelTree().initialize(make_problem(X, y, "squared"))

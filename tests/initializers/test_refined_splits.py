@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from helpers import FORMS, oblique_problem
+from helpers import FORMS, Interruption, oblique_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._methods.greedy.info_gain import InfoGain
+from ngdt._methods.linear_programs import greedy_lp
 from ngdt._methods.oc1.oc1 import OC1Splitter
+from ngdt._methods.sgd.co2 import CO2Splitter
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import CO2, OC1, GreedyLP
 from ngdt.losses import LogLoss, SquaredLoss
@@ -43,18 +45,15 @@ def test_sparse_data_give_the_same_tree_where_sums_are_exact(init):
     assert np.count_nonzero(trees[0].weights) > trees[0].n_internal
 
 
-@pytest.mark.parametrize(("init", "place"), [
-    (OC1(), "ngdt._methods.oc1.oc1.OC1Splitter._descend"),
-    (CO2(), "ngdt._methods.sgd.co2.CO2Splitter._optimize"),
-    (GreedyLP(), "ngdt._methods.linear_programs.greedy_lp.place_plane")])
+@pytest.mark.parametrize(("init", "owner", "name"), [
+    (OC1(), OC1Splitter, "_descend"),
+    (CO2(), CO2Splitter, "_optimize"),
+    (GreedyLP(), greedy_lp, "place_plane")])
 def test_ctrl_c_while_the_first_split_is_refined_keeps_the_axis_aligned_one(
-        init, place, monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
+        init, owner, name, monkeypatch):
     problem, _ = oblique_problem(LogLoss())
     expected = InfoGain().initialize(problem.replace(max_depth=1))
-    monkeypatch.setattr(place, interrupted)
+    Interruption(monkeypatch, owner, name, 1, 2)
     with pytest.raises(Stopped) as caught:
         init.initialize(problem)
     np.testing.assert_array_equal(caught.value.tree.weights, expected.weights)
@@ -65,17 +64,9 @@ def test_ctrl_c_while_the_first_split_is_refined_keeps_the_axis_aligned_one(
 
 
 def test_ctrl_c_between_restarts_keeps_the_split_of_those_before(monkeypatch):
-    descend, calls = OC1Splitter._descend, []
-
-    def interrupted(splitter, *arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return descend(splitter, *arguments)
-
     problem, _ = oblique_problem(LogLoss())
     expected = OC1(n_restarts=0).initialize(problem.replace(max_depth=1))
-    monkeypatch.setattr(OC1Splitter, "_descend", interrupted)
+    Interruption(monkeypatch, OC1Splitter, "_descend", 2)
     with pytest.raises(Stopped) as caught:
         OC1().initialize(problem)
     assert caught.value.tree == expected

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import serves, short
+from helpers import Interruption, serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.control import Control
 from ngdt._util.stopped import Stopped
@@ -101,15 +101,7 @@ def test_ctrl_c_while_the_last_tree_is_made(made_by, monkeypatch):
     trained = fit(short(OPTIMIZERS[name]))
     *_, owner, method = made_by.split(".")
     module = import_module(made_by.rsplit(".", 2)[0])
-    calls, make = [], getattr(getattr(module, owner), method)
-
-    def interrupted(run):
-        calls.append(run)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return make(run)
-
-    monkeypatch.setattr(made_by, interrupted)
+    Interruption(monkeypatch, getattr(module, owner), method, 1)
     with pytest.warns(ConvergenceWarning, match="interrupted after"):
         model = fit(short(OPTIMIZERS[name]))
     assert model.tree_ == trained.tree_
