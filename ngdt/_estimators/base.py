@@ -108,6 +108,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                            validation_fraction=self.validation_fraction)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
+        """Train on a batch, after the checks of a task."""
         check_batches(self)
         with running(self) as run:
             self._train_on_batch(run, X, y, sample_weight, classes)

@@ -127,9 +127,13 @@ class Choice:
 
     def __init__(self, candidates, folds):
         self.candidates, self.folds = list(candidates), folds
-        self.first = self.candidates[0]     # who is preferred
         self.alive = list(candidates)       # who may still win
         self.scores, self.trees = defaultdict(list), defaultdict(list)      # of each fold
+
+    @property
+    def first(self):
+        """The candidate that is preferred."""
+        return self.candidates[0]
 
     def add(self, candidate, fold, tree):
         """Test a tree of a candidate on a fold."""

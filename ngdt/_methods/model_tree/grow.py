@@ -118,8 +118,7 @@ def _split(branch, problem, data, random, penalty, looks_ahead):
     branch.split = feature, middle if middle < above else below
     models = _models(branch, node, order[n_left:], penalty)
     if samples is branch.samples:
-        is_right = np.zeros(n, bool)
-        is_right[order[n_left:]] = True
+        is_right = node.is_right(feature, n_left)
         orders = divide(node.order, is_right)
     else:
         column = problem.X[:, [data.features[feature]]]
@@ -134,7 +133,7 @@ def _split(branch, problem, data, random, penalty, looks_ahead):
 
 
 def _samples_of(branch, data, samples):
-    """Those samples of a branch by which its split is chosen."""
+    """Samples of a branch by which its split is chosen."""
     X, y, weight = data.read_raw(samples), data.y[samples], data.weight[samples]
     Z = data.scaled(X)
     columns = np.ascontiguousarray(X.T, dtype=np.float64)

@@ -187,7 +187,7 @@ class CrossValidatedModels:
 
 
 class _Growth(NamedTuple):
-    """How a tree is grown before it is pruned.
+    """Growth of a tree before it is pruned.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class _Grown:
             tree = self._grow(growth)
             self._fit_models(tree, by_path)
         except KeyboardInterrupt as error:
-            tree = getattr(error, "tree", tree)
+            tree = error.tree if isinstance(error, Stopped) else tree
             if tree is None:
                 raise
             self._fit_models(tree, by_path)

@@ -60,6 +60,12 @@ class NodeSamples:
         n_parameters = min(p, _MAX_FEATURES) + 1 + 1 / n_outputs
         return self.error * np.exp(-2.0 * n_splits * n_parameters / len(self.y))
 
+    def is_right(self, feature, n_left):
+        """Mask of the samples on the right of a split."""
+        found = np.zeros(len(self.y), bool)
+        found[self.order[feature, n_left:]] = True
+        return found
+
     def divide(self, is_right):
         """The samples where a mask is false, and those where it is true."""
         for side, order in zip((~is_right, is_right), divide(self.order, is_right), strict=True):
@@ -103,7 +109,7 @@ class SplitSearch:
         splits = self._best_of_features(node, np.inf, _AHEAD_FEATURES)
         if not splits:
             return None
-        rights = [_is_right(node, *split) for _, *split in splits]
+        rights = [node.is_right(*split) for _, *split in splits]
         search, part = self, node
         if len(node.y) > _AHEAD_SAMPLES:
             is_seen = np.zeros(len(node.y), bool)
@@ -168,13 +174,6 @@ class SplitSearch:
         gains = variance_gains(
             node.columns, node.order, deviations, weight, total, self.least)
         return np.unique(np.argsort(-gains, axis=1, kind="stable")[:, :_MAX_FEATURES])
-
-
-def _is_right(node, feature, n_left):
-    """Mask of the samples on the right of a split."""
-    is_right = np.zeros(len(node.y), bool)
-    is_right[node.order[feature, n_left:]] = True
-    return is_right
 
 
 def fit_sides(nodes, prior, penalty):
