@@ -75,14 +75,15 @@ CLONES void ngdt_cut(float cutoff, const float *restrict reach, ptrdiff_t n, flo
     }
 }
 
-/* Each visit is written, and the next one over it if it is left out: no branch to predict. */
+/* Each visit is written, and the next one over it if it is left out: no branch to predict. Of
+ * `is_visited ? end : nowhere`, gcc would make one. */
 int ngdt_list_visits(int right, int first, int n, const float *p, int end, int nowhere,
                      int32_t *slot, float *reach, int32_t *child)
 {
     for (int v = first; v < first + n; v++) {
         float share = right ? p[v] : 1.0f - p[v];
         int is_visited = share > 0.0f;
-        child[v] = is_visited ? end : nowhere;
+        child[v] = nowhere ^ ((nowhere ^ end) & -is_visited);
         slot[end] = slot[v];
         reach[end] = reach[v] * share;
         end += is_visited;
@@ -90,13 +91,16 @@ int ngdt_list_visits(int right, int first, int n, const float *p, int end, int n
     return end;
 }
 
+/* The side with the larger share is chosen by its place: a branch would be guessed wrong often. */
 void ngdt_lerp_visits(int first, int n, const float *p, const int32_t *left, const int32_t *right,
                       float *state)
 {
+    const int32_t *sides[2] = {left, right};
     for (int v = first; v < first + n; v++) {
-        float to_left = state[left[v]], to_right = state[right[v]];
-        state[v] = p[v] < 0.5f ? to_left + p[v] * (to_right - to_left)
-                               : to_right + (1.0f - p[v]) * (to_left - to_right);
+        float shares[2] = {1.0f - p[v], p[v]};
+        int larger = !(p[v] < 0.5f);
+        float near = state[sides[larger][v]], far = state[sides[!larger][v]];
+        state[v] = near + shares[!larger] * (far - near);
     }
 }
 
