@@ -70,8 +70,9 @@ class TreeExplanation(Explanation):
         The decisions on the way, from the root down; each has its terms.
     leaf_terms : dict of str to WeightedSum
         Of a linear leaf, by target; else empty. For regression, the total is the prediction before
-        it is cut at the limits of the leaf. For classes, it is the difference between the logits of
-        the predicted class and of the next one, where a class without a logit has zero.
+        it is cut at the limits of the leaf. For two classes, it is the log-odds of the second one,
+        as in the formula of the leaf. For more, it is the difference between the logits of the
+        predicted class and of the next one, where a class without a logit has zero.
         Means are over the training samples in the leaf.
 
     Examples
@@ -321,11 +322,12 @@ def _leaf_terms(context, row, leaf, outputs):
     mean = summary.leaf_means[leaf] if known else context.mean
     values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
     if context.classes is not None:
-        best, second = np.argsort(-outputs, kind="stable")[:2]
+        # Of two classes, the second one counts for the formula of a leaf, too.
+        of, against = (1, 0) if len(outputs) == 2 else np.argsort(-outputs, kind="stable")[:2]
         classes = context.captions.class_names
-        title = f"{one_line(classes[best])} against {one_line(classes[second])}"
+        title = f"{one_line(classes[of])} against {one_line(classes[against])}"
         return {title: WeightedSum.of(
-            names, slopes[best] - slopes[second], x, mean, outputs[best] - outputs[second])}
+            names, slopes[of] - slopes[against], x, mean, outputs[of] - outputs[against])}
     totals = values + slopes @ x
     if tree.ranges is not None:
         low, high = tree.ranges[leaf].T

@@ -329,7 +329,7 @@ def test_classes_that_tie():
                      np.arange(-3.0, 3.0)[:, None] * 1.1)
     (explanation,) = model.explain([[0.0]])
     assert explanation.prediction.value == 0
-    assert [*explanation.leaf_terms] == ["0 against 1"]
+    assert [*explanation.leaf_terms] == ["1 against 0"]
     (change,) = explanation.changes_of_one_column()
     assert model.predict(change.sample[None])[0] == 1
     assert 0 < change.distance < 1e-12
