@@ -163,7 +163,7 @@ class SummarizesForest:
             if measure != "R²":
                 of_classes = " of the probabilities" if is_classifier(self) else ""
                 measure, write = f"Squared errors{of_classes}", _loss_text
-            errors = [f"{write(error)} {name}" for name, error in tested.items()]
+            errors = [f"{write(error)} {_noun(name)}" for name, error in tested.items()]
             sentences += [
                 "The numbers of each kind were chosen on held-out samples.",
                 _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
@@ -182,7 +182,7 @@ def _origin(estimator, tree):
         return _baseline(estimator)
     names = _trained_by(estimator)
     if names:
-        return f"tree trained as a whole by {' and '.join(names)}"
+        return _trained("tree", names)
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None:
         return next((kind.noun for kind in (ModelTree, ScoreBands)
@@ -298,7 +298,26 @@ def _listed(head, items):
 
 
 def _noun(candidate):
-    return Pruned.noun if candidate == Pruned.name else candidate
+    """What a candidate is, in the words of `kind_`, and what tells it from others of this kind."""
+    noun, trained_by, notes = "", [], []
+    for part in candidate.split(", "):
+        word, *settings = part.split()
+        if word in OPTIMIZERS:
+            trained_by.append(OPTIMIZERS[word].__name__)
+            notes += settings
+        elif part == "linear":
+            notes.append("linear leaves")
+        elif noun or trained_by:
+            notes.append(part)
+        else:
+            noun = INITIALIZERS[part].noun if part in INITIALIZERS else part
+    if trained_by:
+        noun = _trained(noun or "tree", trained_by)
+    return ", ".join([noun or Pruned.noun, *notes])
+
+
+def _trained(noun, names):
+    return f"{noun} trained as a whole by {' and '.join(names)}"
 
 
 def _notes(row, n_folds):
@@ -334,11 +353,11 @@ def _why(own, first, estimator):
         return "It is the first choice, and no other was clearly better."
     if own["candidate"] == "single leaf":
         return "No tree was clearly better."
-    lead, of_first = own.get("lead", np.nan), f"{_noun(first)}, the first choice"
+    lead, of_first = own.get("lead", np.nan), f"the first choice ({_noun(first)})"
     if not isfinite(lead):      # an earlier version has saved none
         return "No other had a smaller error."
     if lead > MIN_LOSS_LEAD:
         return f"It was clearly better than {of_first}: by {lead:.1f} standard errors."
     if is_classifier(estimator):
         return f"Its probabilities were clearly better than those of {of_first}."
-    return f"A tree with splits is preferred, and {of_first}, was not clearly better."
+    return f"A tree with splits is preferred, and {of_first} was not clearly better."

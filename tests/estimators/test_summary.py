@@ -173,31 +173,33 @@ def competed(model, **columns):
 
 OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
 HELD_OUT = "It was compared with 3 others on samples held out of training"
+TAO_TREE, SOFT_TREE = "tree trained as a whole by TAO", "tree trained as a whole by Annealed"
 COMPARED = (f"{HELD_OUT}, in 3 folds.\nErrors:\n    4.1 % this one;\n    12.0 % (on 1 fold) pruned "
-            "greedy tree;\n    8.0 % tao C=1;\n    {} annealed depth=2.\n")
+            f"greedy tree;\n    8.0 % {TAO_TREE}, C=1;\n    {{}} {SOFT_TREE}, depth=2.\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
     ({}, COMPARED.format("6.0 %") + "No other had a smaller error."),
     ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 2.345, 1.0, 2.0]},
-     COMPARED.format("4.0 %") +
-     "It was clearly better than pruned greedy tree, the first choice: by 2.3 standard errors."),
+     COMPARED.format("4.0 %") + "It was clearly better than the first choice (pruned greedy tree): "
+     "by 2.3 standard errors."),
     ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 0.1, 0.0, 0.2]},
-     COMPARED.format("4.0 %") + "Its probabilities were clearly better than those of pruned greedy "
-     "tree, the first choice."),
+     COMPARED.format("4.0 %") + "Its probabilities were clearly better than those of the first "
+     "choice (pruned greedy tree)."),
     ({"candidate": ["pruned", "single leaf", "tao C=1", "annealed depth=2"]},
      COMPARED.format("6.0 %") + "No tree was clearly better."),
     ({"log_loss": [0.5, 0.25, 0.3333, 1.0]},
      f"{HELD_OUT}, in 3 folds.\nErrors (log losses):\n    4.1 % (0.250) this one;\n    12.0 % "
-     "(0.500, on 1 fold) pruned greedy tree;\n    8.0 % (0.333) tao C=1;\n    6.0 % (1.00) "
-     "annealed depth=2.\nNo other had a smaller error."),
+     f"(0.500, on 1 fold) pruned greedy tree;\n    8.0 % (0.333) {TAO_TREE}, C=1;\n    6.0 % "
+     f"(1.00) {SOFT_TREE}, depth=2.\nNo other had a smaller error."),
     # One fold, another column, and a candidate that was not tested.
     ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
      f"{HELD_OUT.replace('3', '2')}.\nErrors:\n    4.1 % this one;\n    12.0 % pruned greedy tree;"
-     "\n    6.0 % annealed depth=2.\nNo other had a smaller error."),
+     f"\n    6.0 % {SOFT_TREE}, depth=2.\nNo other had a smaller error."),
     ({"standard_error": None, "n_folds": None, "chosen": [True, False, False, False]},
-     f"{HELD_OUT}.\nErrors:\n    12.0 % this one;\n    4.1 % tao C=0.1;\n    8.0 % tao C=1;\n"
-     "    6.0 % annealed depth=2.\nIt is the first choice, and no other was clearly better."),
+     f"{HELD_OUT}.\nErrors:\n    12.0 % this one;\n    4.1 % {TAO_TREE}, C=0.1;\n    8.0 % "
+     f"{TAO_TREE}, C=1;\n    6.0 % {SOFT_TREE}, depth=2.\nIt is the first choice, and no other was "
+     "clearly better."),
 ])
 def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == text + OTHERWISE
@@ -212,14 +214,33 @@ def test_summary_without_a_competition(columns, text):
 
 @pytest.mark.parametrize(("loss", "errors"), [
     (None, ["R²:", "    0.96 this one;", "    0.88 (on 1 fold) pruned greedy tree;",
-            "    0.00 tao C=1;"]),
-    ("absolute_error", ["Losses of the standardised targets:", "    0.0410 this one;",
-                        "    0.120 (on 1 fold) pruned greedy tree;", "    1.00 tao C=1;"])])
+            f"    0.00 {TAO_TREE}, C=1;"]),
+    ("absolute_error", [
+        "Losses of the standardised targets:", "    0.0410 this one;",
+        "    0.120 (on 1 fold) pruned greedy tree;", f"    1.00 {TAO_TREE}, C=1;"])])
 def test_errors_of_regression_are_those_of_its_scores(loss, errors):
     text = competed(regression(optimizer="tao", loss=loss), error=[0.12, 0.041, 1.002, 0.06],
                     lead=[0.0, 0.5, 0.0, 0.0])
     assert text.splitlines()[1:5] == errors
-    assert "A tree with splits is preferred, and pruned greedy tree, the first choice, was " in text
+    assert ("A tree with splits is preferred, and the first choice (pruned greedy tree) was not "
+            "clearly better.") in text
+
+
+@pytest.mark.parametrize(("candidate", "noun"), [
+    ("model tree, tao", "model tree trained as a whole by TAO"),
+    ("annealed depth=3, linear, tao",
+     "tree trained as a whole by Annealed and TAO, depth=3, linear leaves"),
+    ("annealed depth=8, mixed", "tree trained as a whole by Annealed, depth=8, mixed"),
+    ("linear, tao C=0.1", "tree trained as a whole by TAO, linear leaves, C=0.1"),
+    ("linear", "pruned greedy tree, linear leaves"),
+    ("pruned, shrunk", "pruned greedy tree, shrunk"),
+    ("score bands, sparse", "score bands, sparse"), ("linear model", "linear model")])
+def test_others_are_named_as_kinds_of_trees(candidate, noun):
+    text = competed(regression(optimizer="tao"), candidate=[candidate, "tao C=0.1"],
+                    error=[0.5, 0.25], standard_error=[0.1, 0.1], n_folds=[1, 1],
+                    chosen=[False, True], lead=[0.0, 2.0])
+    assert f"    0.50 {noun}.\n" in text
+    assert f"than the first choice ({noun}): by 2.0" in text
 
 
 def test_losses_are_related_to_that_of_a_single_leaf():
@@ -227,7 +248,8 @@ def test_losses_are_related_to_that_of_a_single_leaf():
                     candidate=["pruned", "tao C=0.1", "tao C=1", "single leaf"])
     assert text.splitlines()[1:6] == [
         "D², the saved share of the loss of a single leaf:", "    0.75 this one;",
-        "    0.25 (on 1 fold) pruned greedy tree;", "    0.50 tao C=1;", "    0.00 single leaf."]
+        "    0.25 (on 1 fold) pruned greedy tree;", f"    0.50 {TAO_TREE}, C=1;",
+        "    0.00 single leaf."]
 
 
 @pytest.mark.parametrize(("parameters", "text"), [
