@@ -19,8 +19,8 @@ X.columns = X.columns.str.removeprefix("worst ")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# The smallest changes lead just across the boundary: of both features together (black), and of one
-# alone (grey). Distances are in standard deviations of the features.
+# The smallest changes lead just across the boundary. Distances are in standard deviations of the
+# features.
 
 two = ["radius", "texture"]
 tree = ObliqueTreeClassifier(max_depth=2, optimizer="tao", random_state=0)
@@ -39,7 +39,8 @@ for explanation, before in zip(tree.explain(some), some.to_numpy(), strict=True)
         color = "0.4" if change in changes else "black"
         ax.annotate("", [after[name] for name in two], before,
                     arrowprops={"arrowstyle": "->", "color": color, "linewidth": 2})
-ax.set_title("The least changes that make the tree call four tumours malignant")
+ax.set_title("The least changes that make the tree call four tumours malignant:\n"
+             "of both features together (black), and of one alone (grey)")
 plt.show()
 
 # %%

@@ -17,8 +17,8 @@ from ngdt.optimizers import GTO
 # %%
 # The greedy tree solves a linear program at each node, until it makes no training error. Its first
 # split separates the classes as well as one split can, but is none of the three; the splits below
-# correct its errors, and follow single samples. The pruned tree keeps the best three of its splits.
-# :class:`~ngdt.optimizers.GTO` starts from these and moves all of them together. (It
+# correct its errors, and follow single samples (points). The pruned tree keeps the best three of
+# its splits. :class:`~ngdt.optimizers.GTO` starts from these and moves all of them together. (It
 # does not always find such a tree: see :ref:`theory-gto`.)
 
 truth = Tree(

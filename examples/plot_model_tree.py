@@ -59,7 +59,7 @@ print(export_text(models["model tree"], digits=2))
 
 # %%
 # How many leaves does it need? Cross-validation of trees with two to seven leaves: three are
-# enough.
+# enough. The band is as wide as the standard deviation over the folds, to either side.
 
 ValidationCurveDisplay.from_estimator(
     ObliqueTreeRegressor(leaf="linear", random_state=0), X, y, param_name="max_leaf_nodes",

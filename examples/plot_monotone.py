@@ -49,8 +49,8 @@ for ax, (name, model), color in zip(
     ax.plot(*line.to_numpy().T, color=color, linestyle="--", linewidth=2)
     ax.set_title(f"{name}: $R^2$ = {score:.2f}")
     axes[2].plot(line.iloc[:, 1], model.predict(line), color=color, linewidth=2, label=name)
-figure.colorbar(shown.surface_, ax=axes[1], label="progression (points: true)")
-axes[2].set(title=f"{X.columns[0]} of 40", xlabel=X.columns[1], ylabel="predicted progression")
+figure.colorbar(shown.surface_, ax=axes[1], label="progression: areas predicted, points true")
+axes[2].set(title=f"predicted for a\n{X.columns[0]} of 40", xlabel=X.columns[1])
 axes[2].legend()
 plt.show()
 

@@ -38,7 +38,8 @@ def out_of_fold_quantiles(model):
 
 
 # %%
-# Patients are sorted by their medians. Intervals are narrower for a small predicted progression.
+# Patients are sorted by their predicted medians. Intervals are narrower for a small predicted
+# progression.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
@@ -46,13 +47,14 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     order = np.lexsort(quantiles.T[[0, 2, 1]])
     (low, median, high), target = quantiles[order].T, y.to_numpy()[order]
     inside = (low <= target) & (target <= high)
+    share = 100 * inside.mean()
     patient = np.arange(len(X))
     ax.fill_between(patient, low, high, step="mid", alpha=0.3, label="5 % to 95 %")
     ax.step(patient, median, where="mid", color="tab:orange", linewidth=2, label="median")
     ax.plot(patient[inside], target[inside], ".", ms=4, color="0.3", label="inside")
     ax.plot(patient[~inside], target[~inside], "x", ms=5, color="black", label="outside")
-    ax.set(xlabel="patients, by their medians",
-           title=f"{name}: {inside.mean():.0%} inside, mean width {np.mean(high - low):.0f}")
+    ax.set(xlabel="patients, sorted by predicted median",
+           title=f"{name}: {share:.0f} % inside, mean width {np.mean(high - low):.0f}")
 axes[0].set_ylabel("diabetes progression")
 axes[0].legend(loc="upper left")
 plt.show()

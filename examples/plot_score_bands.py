@@ -32,7 +32,8 @@ figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 ax.bar(place, says, color="#9ecae1", label="what the tree says")
 ax.plot(place, share, "o", color="0.2", label="new patients")
 ax.set_xticks(place, [f"{n} patients" for n in count], fontsize=8)
-ax.set(xlabel="band of the score", ylabel="share of malignant tumours", ylim=(0, 1.05))
+ax.set(xlabel="bands of the score, from low to high", ylabel="share of malignant tumours",
+       ylim=(0, 1.05))
 ax.legend(frameon=False)
 plt.show()
 

@@ -42,8 +42,8 @@ def fit(passes):
 
 
 # %%
-# The colour is the predicted class, and white is undecided. Above, splits are soft, below hard. The
-# percentages are test accuracies. Leaves have the values of the hard tree in both rows.
+# The colour is the predicted class, and white is undecided. Points are the test samples. Leaves
+# have the values of the hard tree in both rows.
 
 side = np.linspace(X.min(axis=0), X.max(axis=0), 200)
 grid = np.stack(np.meshgrid(*side.T), axis=-1).reshape(-1, 2)
@@ -61,7 +61,7 @@ for column, passes in zip(axes.T, (1, 3, 6, 12, 80), strict=True):
         ax.imshow(proba.reshape(len(side), -1), **areas)
         ax.scatter(*X[test].T, c=y[test], **points)
         predicted = soft_predict_proba(tree, X[test], steepness).argmax(axis=1)
-        ax.set(xticks=[], yticks=[], xlabel=f"{np.mean(predicted == y[test]):.1%}")
+        ax.set(xticks=[], yticks=[], xlabel=f"{100 * np.mean(predicted == y[test]):.1f} % right")
 for ax, name in zip(axes[:, 0], ("soft splits", "hard splits"), strict=True):
     ax.set_ylabel(name, fontsize=12)
 plt.show()
