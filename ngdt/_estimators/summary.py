@@ -333,7 +333,9 @@ def _measure(estimator, single=0.0):
     Losses are related to that of a single leaf, where it is positive.
     """
     if is_classifier(estimator):
-        return "Errors", lambda error: f"{100 * error:.1f} %"
+        # These are not the errors that `score` counts.
+        weighted = "" if estimator.class_weight is None else " with class weights"
+        return f"Errors{weighted}", lambda error: f"{100 * error:.1f} %"
     if resolve_loss(estimator).is_squared:
         return "R²", lambda error: f"{round(1 - error / estimator.n_outputs_, 2) + 0.0:.2f}"
     if single > 0.0:

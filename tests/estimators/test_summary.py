@@ -205,6 +205,12 @@ def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == text + OTHERWISE
 
 
+def test_errors_with_class_weights_are_called_so():
+    model = fitted(optimizer="tao", class_weight="balanced")
+    text = competed(model, log_loss=[0.5, 0.25, 0.3, 1.0])
+    assert "\nErrors with class weights (log losses):\n    4.1 % (0.250) this one;" in text
+
+
 @pytest.mark.parametrize(("columns", "text"), [
     ({"error": [np.nan] * 4}, "It was not compared with other trees."),
     ({"error": None}, "It was not compared with other trees."), ({"chosen": None}, "")])
