@@ -51,15 +51,15 @@ $rules
 """)
 
 _NOTES = Template("""<ul class="note">$described</ul>
-<p class="note">Intervals of accuracies are Wilson's; those of R2 and of differences are percentiles
+<p class="note">Intervals of accuracies are Wilson's, all others percentiles
 of a bootstrap of the rows. They say how far chance in these rows could move a score, not how it
 would vary with other training rows. AUC is the area under the ROC curve
 (1 is best); the log loss is the mean of minus the logarithm of the probability of the true class
 (0 is best). To compare two models, take the column of differences: models
 err on the same rows, so that a difference is known better than the scores. If its interval contains
-0, these rows do not tell whether the model is better than the $first. Size is that of the model as
-a pickle. Training is that on all rows. Times are wall time on the machine that made this report,
-with $threads; a row is one of all rows predicted at once.</p>""")
+0, these rows do not tell whether the model is better than the $first. The size is measured as a
+pickle. Times are wall time on the machine that made this report, with $threads: to train on all
+rows, and to predict all rows at once, divided by their number.</p>""")
 
 
 def write_report(path, data, task, n_folds, n_threads, results):
@@ -78,7 +78,7 @@ def write_report(path, data, task, n_folds, n_threads, results):
     description = (
         f"{count(len(data.y), 'row')}, {count(data.X.shape[1], 'column')}, {task}. Each model was "
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
-        f"{name} is that of all these predictions. No parameter was tuned.")
+        f"The {name} is measured on all these predictions. No parameter was tuned.")
     by_name = {each.name: each for each in results}
     write(_PAGE.substitute(
         title=title, description=description, table=_table(results),
