@@ -513,6 +513,17 @@ def test_classes_without_pattern_leave_a_single_leaf(seed):
 
 
 @pytest.mark.usefixtures("short_soft_training")
+@pytest.mark.parametrize(("share", "class_weight", "has_advice"), [
+    (0.1, None, True), (0.5, None, False), (0.1, "balanced", False)])
+def test_a_single_leaf_of_a_rare_class_comes_with_advice(share, class_weight, has_advice):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(100, 1)), random.permutation(np.arange(100) < 100 * share)
+    with pytest.warns(UserWarning, match="the model predicts the same for all rows") as caught:
+        ObliqueTreeClassifier(class_weight=class_weight, max_depth=2, random_state=0).fit(X, y)
+    assert ("For a rare class, try class_weight='balanced'" in str(caught[0].message)) == has_advice
+
+
+@pytest.mark.usefixtures("short_soft_training")
 def test_probabilities_are_a_pattern_even_where_no_class_is_likelier():
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 3))
