@@ -18,15 +18,15 @@ HELP = "compare trees and forests on scikit-learn's handwritten digits"
 
 # Trees: the demo prints a line for each of them, and plots the last one.
 METHODS = {
-    "greedy, axis-aligned splits": {"init": "info_gain", "optimizer": None},
-    "greedy, oblique splits (CO2)": {"init": "co2", "optimizer": None},
-    "non-greedy, chosen by default": {},
-    "non-greedy, soft training": {"optimizer": "annealed"},
-    "non-greedy, SGD": {"optimizer": "sgd"},
-    "non-greedy, SSGD": {"optimizer": "ssgd"},
+    "greedy tree, one pixel in a split": {"init": "info_gain", "optimizer": None},
+    "greedy oblique tree (CO2)": {"init": "co2", "optimizer": None},
+    "tree chosen by default": {},
+    "tree trained as a whole by Annealed": {"optimizer": "annealed"},
+    "tree trained as a whole by SGD": {"optimizer": "sgd"},
+    "tree trained as a whole by SSGD": {"optimizer": "ssgd"},
 }
 FORESTS = {
-    "ten trees of soft training": ObliqueForestClassifier(
+    "ten trees trained by Annealed": ObliqueForestClassifier(
         10, optimizer="annealed", leaf="constant"),
     "random forest of scikit-learn": RandomForestClassifier(),
 }
