@@ -59,6 +59,7 @@ def _picture(tree, path):
     drawn = plot_weights(tree, shape=(8, 8), axes=axes[:3])
     for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
+    axes[0].set_xlabel("red pixels: to the right, blue: to the left", fontsize=9)
     plot_history(tree, ax=axes[3])
     write(image(figure, Path(path).suffix[1:] or "png"), path)
 
