@@ -274,5 +274,6 @@ def check_quantiles(quantiles):
             "quantiles must be a list of numbers, such as (0.1, 0.9), got an array of shape "
             f"{quantiles.shape}")
     if not ((quantiles >= 0) & (quantiles <= 1)).all():
-        raise ValueError(f"quantiles must be in [0, 1], got {quantiles}")
+        raise ValueError(
+            f"quantiles must be in [0, 1], such as 0.05 for 5 %, got {quantiles.tolist()}")
     return quantiles

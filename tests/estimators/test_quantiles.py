@@ -134,6 +134,12 @@ def test_quantiles_out_of_range_are_refused(quantiles, diabetes):
         tree.predict_quantiles(diabetes[0], quantiles)
 
 
+def test_percentages_are_refused_with_what_to_give():
+    model = ObliqueTreeRegressor(optimizer=None).fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"such as 0\.05 for 5 %, got \[5\.0, 95\.0\]"):
+        model.predict_quantiles([[0.0]], [5, 95])
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_sizes_are_as_numpy_repeats(dtype):
     leaves = LeafQuantiles.fit(np.array([0, 1, 1]), np.array([[1.0], [2.0], [4.0]]), np.ones(3), 2)
