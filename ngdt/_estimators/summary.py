@@ -166,7 +166,7 @@ class SummarizesForest:
             errors = [f"{write(error)} {_noun(name)}" for name, error in tested.items()]
             sentences += [
                 "The numbers of each kind were chosen on held-out samples.",
-                _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
+                _listed(f"{measure}, if all trees are of one kind", errors), _OTHERWISE]
         return "\n".join(sentences)
 
     def _outcome(self):

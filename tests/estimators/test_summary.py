@@ -333,11 +333,12 @@ def test_summary_of_forests():
     model.candidates_ = columns
     assert model.summary().endswith(
         "\nThe numbers of each kind were chosen on held-out samples.\n"
-        "Squared errors of the probabilities of forests of one kind:\n    0.100 a;\n    0.200 b."
+        "Squared errors of the probabilities, if all trees are of one kind:\n    0.100 a;\n"
+        "    0.200 b."
         + OTHERWISE)
     regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)
     regressor.candidates_ = columns
-    assert "R² of forests of one kind:\n    0.90 a;\n    0.80 b.\n" in regressor.summary()
+    assert "R², if all trees are of one kind:\n    0.90 a;\n    0.80 b.\n" in regressor.summary()
 
 
 def test_forests_have_the_leaves_of_all_trees_and_the_depth_of_the_deepest():
