@@ -99,11 +99,10 @@ def _draw_key(figure, explanation):
     sides = explanation.sides()
     if not sides:
         return
-    of_nodes, of_predictions = any(sides), None in sides
-    what = " or ".join(["sum"] * of_nodes + ["prediction"] * of_predictions)
+    of_nodes = any(sides)
     figure.legend(
-        handles=[Patch(color=BLUE, label=f"lowers the {what}{' (to the left)' * of_nodes}"),
-                 Patch(color=RED, label=f"raises the {what}{' (to the right)' * of_nodes}")],
+        handles=[Patch(color=BLUE, label=f"lowers the sum{' (to the left)' * of_nodes}"),
+                 Patch(color=RED, label=f"raises the sum{' (to the right)' * of_nodes}")],
         loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 

@@ -536,9 +536,12 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
     assert [text.get_text() for text in legend.get_texts()] == [
         "lowers the sum (to the left)", "raises the sum (to the right)"]
     forest = ObliqueForestClassifier(2, optimizer=None, random_state=0).fit(X, names[y])
-    (ax,) = forest.explain(X[:1])[0].plot()
-    assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [
-        "lowers the prediction", "raises the prediction"]
+    # The log-odds are of the second class, whichever is the prediction.
+    linear = ObliqueTreeClassifier(0, leaf="linear").fit(X[:100], names[y[:100]])
+    for model in (forest, linear):
+        (ax,) = model.explain(X[:1])[0].plot()
+        assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [
+            "lowers the sum", "raises the sum"]
 
 
 def test_axes_that_are_given(plt, iris):
