@@ -134,11 +134,7 @@ class ObliqueBoostingRegressor(
             no further one.
         """
         whole = self._whole()
-        n_first = round(FIRST_SHARE * whole.n_estimators)
-        seeds = check_random_state(whole.random_state).randint(np.iinfo(np.int32).max, size=2)
-        first, second = (
-            clone(whole).set_params(n_estimators=n, oob_score=True, random_state=int(seed))
-            for n, seed in zip((n_first, whole.n_estimators - n_first), seeds, strict=True))
+        first, second = _divided(whole)
         if not (first.n_estimators and second.n_estimators):
             return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
         _fit(first, X, y, sample_weight, groups)
@@ -150,18 +146,12 @@ class ObliqueBoostingRegressor(
             left, weight = _missed(second, missed, weight)
         if not weight.any():    # each sample was drawn for all trees
             return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
-        # Squares are those of targets near 1, which neither overflow nor vanish.
-        unit = float(power_of_two(np.abs(targets).max()))
-        spread = _mean_square(
-            targets / unit - np.average(targets / unit, axis=0, weights=weight), weight)
-        before, after = _mean_square(missed / unit, weight), _mean_square(left / unit, weight)
-        errors = [before * unit * unit, after * unit * unit]
-        if not after < before:
-            in_time = len(second.estimators_) == second.n_estimators
-            return self._set_fitted(
-                [whole.fit(X, y, sample_weight, groups=groups) if in_time else first], errors)
+        errors, gains = _compared(targets, missed, left, weight)
+        if gains[1] > 0.0:
+            return self._set_fitted([first, second], errors, gains)
         return self._set_fitted(
-            [first, second], errors, [max(0.0, spread - before), before - after])
+            [whole.fit(X, y, sample_weight, groups=groups) if _is_whole(second) else first],
+            errors)
 
     def _whole(self):
         """One forest of all trees, checked for what only boosting asks for."""
@@ -303,6 +293,19 @@ class ObliqueBoostingRegressor(
         return tags
 
 
+def _divided(whole):
+    """Both forests, each with a share of the trees and a seed of its own."""
+    n_first = round(FIRST_SHARE * whole.n_estimators)
+    seeds = check_random_state(whole.random_state).randint(np.iinfo(np.int32).max, size=2)
+    return [clone(whole).set_params(n_estimators=n, oob_score=True, random_state=int(seed))
+            for n, seed in zip((n_first, whole.n_estimators - n_first), seeds, strict=True)]
+
+
+def _is_whole(forest):
+    """Return whether there was time for all trees of a fitted forest."""
+    return len(forest.estimators_) == forest.n_estimators
+
+
 def _fit(forest, X, y, weight, groups):
     """Fit a forest, without warnings of too few out-of-bag predictions for its score.
 
@@ -333,13 +336,13 @@ def _fit_near(first, X, y, sample_weight, groups):
     near = winsorized(columns, *target_fences(columns, weight))
     is_far = (weight > 0.0) & (near != columns).any(axis=1)
     forest, near = first, near.reshape(targets.shape)
-    if is_far.any() and len(first.estimators_) == first.n_estimators:
+    if is_far.any() and _is_whole(first):
         targets, forest, weight = near, clone(first), np.where(is_far, 0.0, weight)
         _fit(forest, X, near, sample_weight, groups)
     missed, weight = _missed(forest, targets, weight)
     if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:
         weight[:] = 0.0     # a forest is not trained on one group
-    return targets, missed, weight, len(forest.estimators_) == forest.n_estimators
+    return targets, missed, weight, _is_whole(forest)
 
 
 def _missed(forest, targets, weight):
@@ -349,6 +352,16 @@ def _missed(forest, targets, weight):
     known = np.isfinite(missed).reshape(len(missed), -1).all(axis=1)
     missed[~known] = 0.0
     return missed, weight * known
+
+
+def _compared(targets, missed, left, weight):
+    """Errors of the first forest and of both, and what each lowers the error by."""
+    # Squares are those of targets near 1, which neither overflow nor vanish.
+    unit = float(power_of_two(np.abs(targets).max()))
+    scaled = targets / unit
+    spread, before, after = (_mean_square(each, weight) for each in (
+        scaled - np.average(scaled, axis=0, weights=weight), missed / unit, left / unit))
+    return [before * unit * unit, after * unit * unit], [max(0.0, spread - before), before - after]
 
 
 def _mean_square(values, weight):
