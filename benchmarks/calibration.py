@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.data import TABLES, folds, names_in, table, targets
 from benchmarks.models import calibrated, make, n_leaves
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 
 METHODS = {"default": "tree", "pruned": "pruned tree", "calibrated": "pruned tree",
            "linear": "linear", "forest": "random forest"}
@@ -128,11 +128,11 @@ def report(rows, folder):
                 for name in COLUMNS}
     lines = pd.DataFrame([line_of(method, by_table) for method in NAMES
                           if method in set(of_tables["method"])])
-    lines.to_csv(folder / "calibration_table.csv", index=False)
-    of_data(by_table).to_csv(folder / "calibration_data.csv", index=False)
+    write_table(lines, folder, "calibration_table")
+    write_table(of_data(by_table), folder, "calibration_data")
     rare = rows[rows["data"].isin(RARE)]
     if len(rare):
-        of_rare(rare).to_csv(folder / "calibration_rare.csv", index=False)
+        write_table(of_rare(rare), folder, "calibration_rare")
     print(lines.T.to_string(header=False))
 
 

@@ -16,12 +16,11 @@ import pickle
 from importlib.util import find_spec
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.data import REGRESSION, TITLES, split
 from benchmarks.fitting import latency, seconds_of
 from benchmarks.models import MAX_ROUNDS, PATIENCE, chosen, make
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 
 LETTER = "letter_10500"
 # Small ones first.
@@ -107,7 +106,7 @@ def report(rows, folder):
                 for method, (column, *_) in METHODS.items()})
             title = ""
     for kind, lines in (("scores", scores), ("costs", costs)):
-        pd.DataFrame(lines).to_csv(folder / f"forests_{kind}.csv", index=False, encoding="utf-8")
+        write_table(lines, folder, f"forests_{kind}")
 
 
 def scores_of(name, means):

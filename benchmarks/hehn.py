@@ -9,14 +9,13 @@ and 15 epochs only on MNIST.
 from functools import partial
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.data import TITLES, split
 from benchmarks.figures import accuracy_by_depth, accuracy_by_evaluations, smooth_weights
 from benchmarks.fitting import FIELDS, Fit, hold_out, result
 from benchmarks.models import METHODS, tree
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from ngdt import ObliqueForestClassifier
 from ngdt.initializers import SoftGreedy
 from ngdt.optimizers import EndToEnd
@@ -147,8 +146,7 @@ def steepness_table(rows, folder):
                 for epochs in FOREST_EPOCHS),
             "Splits": f"{whole['n_splits'].mean():.0f}",
             "Published": PUBLISHED.get((data, step), "")})
-    pd.DataFrame(lines).to_csv(
-        folder / "steepness_table.csv", index=False, lineterminator="\n")
+    write_table(lines, folder, "steepness_table")
 
 
 STEEPNESS = Benchmark(

@@ -6,7 +6,6 @@ the table is an accuracy, the others are mean gains over it on the same seeds, i
 """
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
@@ -14,7 +13,7 @@ from benchmarks.data import TITLES, split
 from benchmarks.fitting import Fit, hold_out
 from benchmarks.models import tree
 from benchmarks.record import DEPTHS, present_depths
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 BASE, SHIFTED, LONG = "2250 steps", "6000 steps, copies shifted by a pixel", 6000
@@ -185,7 +184,7 @@ def report(rows, folder):
         lines.append({
             "Idea": idea,
             **{TITLES[name]: f"{means[name]:{form}}" for name in TITLES if name in means}})
-    pd.DataFrame(lines).to_csv(folder / "ideas_table.csv", index=False, lineterminator="\n")
+    write_table(lines, folder, "ideas_table")
 
 
 BENCHMARK = Benchmark(

@@ -22,7 +22,7 @@ from sklearn.linear_model import LinearRegression
 from benchmarks.data import split
 from benchmarks.fitting import seconds_of
 from benchmarks.models import chosen, make, n_leaves
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from benchmarks.small_trees import sizes
 
 TREES = {"greedy": {"init": "model_tree", "optimizer": None, "max_depth": 4},
@@ -93,7 +93,7 @@ def report(rows, folder):
             peer: int((scores[method] > scores[peer]).sum()) for peer in scores if peer != method})
     for file, (own, others) in TABLES.items():
         lines = lines_of(rows, with_mean(scores).round(3), own, others)
-        pd.DataFrame(lines).to_csv(folder / f"{file}.csv", index=False)
+        write_table(lines, folder, file)
 
 
 def by_data(rows, column):

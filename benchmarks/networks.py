@@ -6,11 +6,10 @@ with one network whose outputs are the features of linear splits. Their settings
 10 000 of the training samples of MNIST.
 """
 
-import pandas as pd
 
 from benchmarks.data import split
 from benchmarks.fitting import Fit
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from ngdt.deep import CNN, DeepTreeClassifier
 from ngdt.optimizers import Annealed, EndToEnd
 from ngdt.path import prediction_cost
@@ -96,7 +95,7 @@ def table(rows, folder):
             "Leaves": f"{group['leaves'].mean():.0f}",
             "Multiplications": f"{group['multiplications'].mean():.0f}",
             "Seconds": f"{group['seconds'].mean():.0f}", "Seeds": len(group)})
-    pd.DataFrame(lines).to_csv(folder / "networks_table.csv", index=False, lineterminator="\n")
+    write_table(lines, folder, "networks_table")
 
 
 BENCHMARK = Benchmark(

@@ -1,12 +1,11 @@
 """One tree of a fixed depth beside the published ones: a table for each choice of rows."""
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.data import DATA, TITLES, split
 from benchmarks.fitting import FIELDS, result
 from benchmarks.models import METHODS
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 
 # Depths of the published results. Those of `OPTIONAL` are left out where they are not.
 DEPTHS = {"mnist": 8, "connect4": 8, "letter": 10, "pendigits": 8, "satimage": 6, "segment": 8,
@@ -66,8 +65,7 @@ def run(data, rows, depth, seed, method):
 def report(rows, folder):
     """A table for each choice of rows: mean, standard error and number of seeds."""
     for kind, group in rows.groupby("rows"):
-        table(group, kind).to_csv(
-            folder / f"record_{kind}.csv", index=False, lineterminator="\n")
+        write_table(table(group, kind), folder, f"record_{kind}")
 
 
 def table(rows, kind):
@@ -87,7 +85,7 @@ def table(rows, kind):
             dtsemnet, dgt, tao, _ = PUBLISHED[name]
             line |= {"DTSemNet": dtsemnet, "DGT": f"{dgt:.2f}", "TAO, published": f"{tao:.2f}"}
         lines.append(line)
-    return pd.DataFrame(lines)
+    return lines
 
 
 def mean_and_error(values):

@@ -206,3 +206,9 @@ def _on_one_thread(function, job):
 def print_rows(rows, folder):
     """Print all rows: a report."""
     print(rows.drop(columns="versions").to_string(index=False, float_format="{:.4g}".format))
+
+
+def write_table(lines, folder, name):
+    """Write lines, dicts or a data frame, as a table of the documentation."""
+    pd.DataFrame(lines).to_csv(
+        folder / f"{name}.csv", index=False, lineterminator="\n", encoding="utf-8")

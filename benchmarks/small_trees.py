@@ -20,7 +20,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from benchmarks.data import TABLES, folds, names_in, table, targets
 from benchmarks.fitting import seconds_of
 from benchmarks.models import chosen, make, n_leaves
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from benchmarks.tables import N_FOLDS, TASKS, means, paired
 
 LIMITS = {"8 leaves": {"max_leaf_nodes": 8}, "3 levels": {"max_depth": 3},
@@ -81,10 +81,10 @@ def report(rows, folder):
             if len(group):
                 lines.extend(summary(task, limit, group))
                 print(f"\n{task}, {limit}\n", by_data(group).to_string(index=False))
-    pd.DataFrame(lines).to_csv(folder / "small_trees_table.csv", index=False)
+    write_table(lines, folder, "small_trees_table")
     first = rows[rows["limit"] == next(iter(LIMITS))]
     for task, group in first.groupby("task"):
-        by_data(group).to_csv(folder / f"small_trees_{task}.csv", index=False)
+        write_table(by_data(group), folder, f"small_trees_{task}")
 
 
 def summary(task, limit, rows):

@@ -24,7 +24,7 @@ from benchmarks.data import TABLES, folds, names_in, table
 from benchmarks.figures import scores_by_table
 from benchmarks.fitting import latency, seconds_of
 from benchmarks.models import chosen, make, n_leaves, prepared
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 
 # Models and their parameters: those that are compared with single trees, and forests.
 TREES = {"default": ("tree", {}), "greedy": ("tree", {"optimizer": None}),
@@ -107,9 +107,8 @@ def report(rows, folder):
     found = {task: of_models(rows[rows["task"] == task], METHODS, DEPTHS[0]) for task in tasks}
     scores_by_table({task: means(each) for task, each in found.items()}, TASKS, folder)
     for task, each in found.items():
-        scores, costs = (pd.DataFrame(lines) for lines in zip(*lines_of(each), strict=True))
-        scores.to_csv(folder / f"tables_{task}.csv", index=False)
-        costs.to_csv(folder / f"tables_{task}_costs.csv", index=False)
+        for end, lines in zip(("", "_costs"), zip(*lines_of(each), strict=True), strict=True):
+            write_table(lines, folder, f"tables_{task}{end}")
         forests = of_models(rows[rows["task"] == task], FORESTS, 0)
         if len(forests):
             summarize_forests(forests, task)

@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from time import process_time
 
 import numpy as np
-import pandas as pd
 from joblib import Memory
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
@@ -27,7 +26,7 @@ from benchmarks.figures import error_on_path
 from benchmarks.fitting import FIELDS, Fit, result
 from benchmarks.models import TAO_L1, TAO_L2, tree
 from benchmarks.record import mean_and_error
-from benchmarks.runner import Benchmark
+from benchmarks.runner import Benchmark, write_table
 from ngdt import ObliqueTreeClassifier, tao_path
 from ngdt.optimizers import TAO, Annealed, EndToEnd
 from ngdt.path import prediction_cost
@@ -110,7 +109,7 @@ def report(rows, folder):
             "Leaves": f"{chosen['leaves'].mean():.0f}",
             "Nonzeros": f"{chosen['nonzeros'].mean():.0f}",
             "Seconds": f"{chosen['seconds'].mean():.1f}", "Seeds": len(chosen)})
-    pd.DataFrame(lines).to_csv(folder / "tao_table.csv", index=False, lineterminator="\n")
+    write_table(lines, folder, "tao_table")
 
 
 FREE_DEPTH = Benchmark(
