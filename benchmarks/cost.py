@@ -19,6 +19,7 @@ from benchmarks.runner import Benchmark, print_rows
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
+from ngdt._core.structure import balanced_children
 from ngdt._forest.ensemble import Ensemble
 from ngdt._methods.tao.linear import LinearSolver
 from ngdt._training.problem import Problem
@@ -145,9 +146,7 @@ def _random_tree(X, depth, n_nonzero):
         right = score > thresholds[node]
         reaching[2 * node + 1] = reaching[node][~right]
         reaching[2 * node + 2] = reaching[node][right]
-    children = 2 * np.arange(m) + 1
-    left, right = (np.where(c < m, c, ~(c - m)) for c in (children, children + 1))
-    return Tree(weights, thresholds, left, right, np.zeros((m + 1, 1)))
+    return Tree(weights, thresholds, *balanced_children(m + 1), np.zeros((m + 1, 1)))
 
 
 def nodes(X, y, X_test, y_test):

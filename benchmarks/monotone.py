@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.data import folds, table
 from benchmarks.fitting import seconds_of
+from benchmarks.models import prepared
 from benchmarks.runner import Benchmark
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.inference import is_monotone
@@ -44,11 +45,6 @@ def as_numbers(X):
         categories.columns) else numbers
 
 
-def as_categories(X):
-    """The table for boosting."""
-    return X.astype({name: "category" for name in X.columns if X[name].dtype.kind not in "fi"})
-
-
 def run(data, seed, fold):
     X, y = table(data)
     cst, test, row = (CONSTRAINTS | QUICK)[data], folds(y, seed, N_FOLDS) == fold, {}
@@ -73,7 +69,7 @@ def run(data, seed, fold):
         monotonic_cst=[cst.get(name, 0) for name in numbers.columns]), numbers)
     fit("boosting", boosting(
         max_depth=4, monotonic_cst=cst, categorical_features="from_dtype", random_state=seed),
-        as_categories(X))
+        prepared("boosting", X))
     return [row]
 
 
