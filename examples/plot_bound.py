@@ -37,13 +37,7 @@ plot_history(model)
 
 def scaled(tree, alpha):
     """Return the tree with all splits multiplied by alpha."""
-    return Tree(
-        alpha * tree.weights,
-        alpha * tree.thresholds,
-        tree.children_left,
-        tree.children_right,
-        tree.values,
-    )
+    return tree.replace(weights=alpha * tree.weights, thresholds=alpha * tree.thresholds)
 
 
 alphas = np.logspace(-2, 2, 17)
