@@ -58,12 +58,12 @@ plt.show()
 print(export_text(models["model tree"], digits=2))
 
 # %%
-# How many leaves does it need? Cross-validation of trees with two to seven leaves: three are
-# enough. The band is as wide as the standard deviation over the folds, to either side.
+# How many leaves does it need? Cross-validation of trees with two to five leaves: three are enough.
+# The band is as wide as the standard deviation over the folds, to either side.
 
 ValidationCurveDisplay.from_estimator(
-    ObliqueTreeRegressor(leaf="linear", random_state=0), X, y, param_name="max_leaf_nodes",
-    param_range=range(2, 8), cv=5, score_type="test", score_name="R²")
+    ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0), X, y,
+    param_name="max_leaf_nodes", param_range=range(2, 6), cv=5, score_type="test", score_name="R²")
 plt.xlabel("largest number of leaves")
 plt.ylim(bottom=0.0)
 plt.show()
