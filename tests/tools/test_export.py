@@ -28,7 +28,17 @@ from ngdt import (
     export,
 )
 from ngdt._util.numbers import exact, format_number, shortest
-from ngdt.export import export_c, export_json, export_rules, export_sql, export_text
+from ngdt.export import (
+    export_c,
+    export_frame,
+    export_graphviz,
+    export_html,
+    export_json,
+    export_onnx,
+    export_rules,
+    export_sql,
+    export_text,
+)
 from ngdt.testing.strategies import problems, trees
 
 
@@ -231,7 +241,7 @@ def test_a_chain_deeper_than_the_recursion_limit():
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(n_terms=0), dict(n_terms=1.5), dict(digits=0), dict(digits=2.5), dict(max_depth=0),
+    dict(n_terms=1.5), dict(digits=0), dict(digits=2.5), dict(max_depth=0),
     dict(max_depth="all"), dict(feature_names=["a"]), dict(class_names="abc")])
 def test_wrong_arguments(iris, arguments):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target)
@@ -273,10 +283,48 @@ def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
         export(DecisionTreeClassifier().fit(iris.data, iris.target))
 
 
-def test_forests_have_no_text(iris):
+OF_ONE_TREE = [export_text, export_rules, export_graphviz, export_html, export_frame, export_sql]
+
+
+@pytest.mark.parametrize("export", OF_ONE_TREE)
+def test_forests_are_exported_tree_by_tree(export, iris):
     forest = ObliqueForestClassifier(2, optimizer=None).fit(iris.data, iris.target)
-    with pytest.raises(TypeError, match=r"single tree, got Oblique.* such as estimators_\[0\]$"):
-        rules_text(forest)
+    with pytest.raises(TypeError, match=r"single tree, got .* one of its (trees, such as )?estim"):
+        export(forest)
+    assert len(export(forest[0]))
+
+
+@pytest.mark.parametrize("export", OF_ONE_TREE[:-1])
+def test_a_number_of_terms_is_positive(export):
+    with pytest.raises(ValueError, match=r"^n_terms must be a positive int"):
+        export(Tree([[1.0]], [0.0], [~0], [~1], np.eye(2)), n_terms=0)
+
+
+@pytest.mark.parametrize(("export", "message"), [
+    (export_sql, "which SQL cannot hold"),
+    (export_json, "classes or categories that JSON cannot hold"),
+    (export_onnx, "labels that are all strings or all integers")])
+def test_labels_that_a_language_lacks_are_refused(export, message, iris):
+    if export is export_onnx:
+        pytest.importorskip("onnx")
+    labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(iris.target > 0) * 1]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, labels)
+    with pytest.raises(TypeError, match=message):
+        export(model)
+
+
+@pytest.mark.parametrize(("export", "language"), [(export_c, "C"), (export_onnx, "ONNX")])
+@pytest.mark.parametrize(("values", "message"), [
+    (["Ro\0me", "Oslo"], "holds '.x00', which {} cannot"),
+    ([2**53 + 1, 1], "category 9007199254740993 of column 'code'")])
+def test_categories_that_a_language_lacks_are_refused(export, language, values, message):
+    pandas = pytest.importorskip("pandas")
+    if export is export_onnx:
+        pytest.importorskip("onnx")
+    frame = pandas.DataFrame({"code": pandas.Categorical(values * 10)})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(20) % 2)
+    with pytest.raises(ValueError, match=message.format(language)):
+        export(model)
 
 
 def test_a_year_is_written_as_a_year():

@@ -407,17 +407,6 @@ def test_the_program_of_the_user_guide(folder):
     assert found.stdout == f"{printed}\n"
 
 
-def test_categories_that_c_cannot_hold():
-    pandas = pytest.importorskip("pandas")
-    for values, message in [
-            (["Ro\0me", "Oslo"], "holds '.x00', which C cannot"),
-            ([2**53 + 1, 1], "category 9007199254740993 of column 'code'")]:
-        frame = pandas.DataFrame({"code": pandas.Categorical(values * 10)})
-        model = fitted(ObliqueTreeClassifier, frame, np.arange(20) % 2, max_depth=1)
-        with pytest.raises(ValueError, match=message):
-            export_c(model)
-
-
 def test_models_of_numbers_are_written_as_ever(iris):
     """Programs call this code: a change of it is meant, and a line of the changelog."""
     model = ObliqueTreeClassifier(1, optimizer=None).fit(*iris)

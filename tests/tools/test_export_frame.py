@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_frame, export_text
 from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems
@@ -141,12 +141,7 @@ def test_names_and_units():
     assert 995.0 < float(limit) < 1005.0
 
 
-def test_wrong_arguments(monkeypatch):
-    with pytest.raises(ValueError, match="n_terms must be a positive int or None"):
-        export_frame(Tree(np.empty((0, 1)), [], [], [], [[2.5]]), n_terms=0)
-    forest = ObliqueForestClassifier(2, init="info_gain", optimizer=None).fit(X, CLASSES)
-    with pytest.raises(TypeError, match="model must be a single tree"):
-        export_frame(forest)
+def test_frames_need_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="export_frame needs pandas"):
-        export_frame(forest[0])
+        export_frame(Tree(np.empty((0, 1)), [], [], [], [[2.5]]))

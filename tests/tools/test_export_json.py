@@ -109,11 +109,3 @@ def test_the_trees_of_a_forest(iris):
     trees = json.loads(text)["trees"]
     assert [tree_of(each, 4) for each in trees] == [
         each.tree_.densify() for each in forest.estimators_]
-
-
-def test_labels_that_json_lacks_are_refused(iris):
-    X, y = iris
-    labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(y > 0) * 1]
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, labels)
-    with pytest.raises(TypeError, match="classes or categories that JSON cannot hold"):
-        export_json(model)

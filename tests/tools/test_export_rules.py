@@ -157,12 +157,6 @@ def test_the_tree_of_a_replaced_model_has_no_counts(classifier):
     assert export_text(classifier)
 
 
-@pytest.mark.parametrize("function", [export_rules, export_graphviz])
-def test_wrong_arguments(function, classifier):
-    with pytest.raises(ValueError, match="n_terms must be a positive int or None"):
-        function(classifier, n_terms=0)
-
-
 # --- coverage and held-out samples ---------------------------------------------------------------
 
 

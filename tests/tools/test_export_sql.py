@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from exported_tables import random_tree
 from ngdt import (
-    ObliqueForestClassifier,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     TAOPathCV,
@@ -206,17 +205,3 @@ def test_more_features_than_an_expression_may_be_deep():
     names = [f"x{j}" for j in range(1200)]
     rows = [[-1.0] * 1200, [1.0] * 1200, [1.0] * 1199 + [None]]
     assert answer(export_sql(tree), rows, names) == [(0.0,), (1.0,), (None,)]
-
-
-def test_forests_are_refused(iris):
-    forest = ObliqueForestClassifier(2, optimizer=None).fit(*iris)
-    with pytest.raises(TypeError, match="single tree, got a forest"):
-        export_sql(forest)
-
-
-def test_labels_without_a_literal_are_refused(iris):
-    X, y = iris
-    labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(y > 0) * 1]
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, labels)
-    with pytest.raises(TypeError, match="which SQL cannot hold"):
-        export_sql(model)
