@@ -21,13 +21,25 @@ from ngdt import (
 )
 from ngdt._estimators.resolve import resolve_optimizers
 from ngdt.inference import empirical_loss
-from ngdt.initializers import INITIALIZERS, InfoGain
+from ngdt.initializers import (
+    CO2,
+    INITIALIZERS,
+    OC1,
+    InfoGain,
+    RandomComplete,
+    RandomOblique,
+    SoftGreedy,
+)
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import (
+    GTO,
     OPTIMIZERS,
     SGD,
     SSGD,
     TAO,
+    Annealed,
+    EndToEnd,
+    LinearLeaves,
     Optimizer,
     OptimizerResult,
     Regrow,
@@ -183,6 +195,50 @@ def test_an_init_that_does_not_fit_is_refused(iris, diabetes):
 def test_bad_parameters_are_named(estimator, iris, parameter, value, error):
     with pytest.raises(error, match=parameter):
         estimator(**{parameter: value}).fit(*iris)
+
+
+# Values of parameters of algorithms that are out of range, or of another type.
+BAD = {
+    SGD: {"inference": ["both"], "nu": [0.0, -1.0, "large", None], "learning_rate": [0.0],
+          "batch_size": [0, 1.5], "epochs": [0, "many"], "leaf_learning_rate": [-1.0],
+          "leaf_limit": [0.0], "norm_limit": [0.0]},
+    SSGD: {"assignment": ["worst"], "renew": [0, "never"], "nu": [0.0]},
+    Annealed: {"gamma": [3.0, [1.0, 2.0]], "q": [1.1, -0.1], "learning_rate": [0],
+               "weight_decay": [-1.0], "batch_size": [0], "steps": [2.5], "mixing": [1.1],
+               "pseudo_count": [0.0], "cutoff": [1.0, "never"], "leaf": ["cubic"],
+               "leaf_learning_rate": [0.0], "slope_penalty": [-1.0]},
+    EndToEnd: {"gamma": [0.0], "gamma_step": [-1.0], "epochs": [0], "learning_rate": ["auto"],
+               "batch_size": [0], "spatial_penalty": [-1.0], "image_shape": [[2, 2]],
+               "keep_zeros": ["yes"], "cutoff": [-0.1]},
+    TAO: {"C": [0.0, -1.0, np.nan], "penalty": ["l0"], "node": ["linear"], "alpha": [-1, 11],
+          "tol": [-0.1], "max_passes": [0], "loss": [3, "hinge"]},
+    GTO: {"max_iter": [0], "tol": [-1.0]},
+    LinearLeaves: {"penalty": [-1.0]}, Regrow: {"min_samples_leaf": [-1]},
+    ShrinkLeaves: {"pseudo_count": [-1]},
+    OC1: {"n_restarts": [-1], "n_jumps": [0.5]}, CO2: {"optimizer": ["sgd"]},
+    RandomOblique: {"n_candidates": [0, 2.5], "n_nonzero": [0]},
+    RandomComplete: {"max_depth": [21, -1, 2.5]},
+    SoftGreedy: {"stump": ["end_to_end"], "n_attempts": [0], "max_features": [0, 1.5, "all"]},
+}
+
+
+@pytest.mark.parametrize(("algorithm", "parameter", "value"), [
+    (algorithm, parameter, value) for algorithm, parameters in BAD.items()
+    for parameter, values in parameters.items() for value in values])
+def test_bad_parameters_of_algorithms_are_named(iris, algorithm, parameter, value):
+    made = algorithm(**{parameter: value})
+    given = {"optimizer": made} if isinstance(made, Optimizer) else {"init": made}
+    with pytest.raises(ValueError, match=f"'{parameter}' parameter of {algorithm.__name__}"):
+        ObliqueTreeClassifier(2, **given).fit(*iris)
+
+
+@pytest.mark.parametrize(("init", "message"), [
+    (CO2(optimizer=SGD(nu=-1)), "'nu' parameter of SGD"),
+    (SoftGreedy(max_features=5), "more than the 4 features"),
+    (RandomOblique(n_nonzero=5), "n_nonzero=5 is more than the 4 features")])
+def test_initializers_that_do_not_fit_are_refused(iris, init, message):
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeClassifier(2, init=init, optimizer=None).fit(*iris)
 
 
 def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):

@@ -11,7 +11,7 @@ from helpers import in_nightly, serves, short
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, ShrinkLeaves
+from ngdt.optimizers import OPTIMIZERS, TAO, Annealed, ShrinkLeaves
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -71,6 +71,11 @@ def of_tao(unit, estimator=ObliqueTreeRegressor, **parameters):
     return estimator(optimizer=TAO(0.1 / unit), random_state=0, **parameters)
 
 
+def of_linear_leaves(unit):
+    return ObliqueTreeRegressor(
+        3, optimizer=Annealed(steps=60, leaf="linear"), validation_fraction=None, random_state=0)
+
+
 METHODS = [
     pytest.param(partial(of_method, each, loss.is_classifier), loss.is_classifier,
                  id=f"{name}-{loss.name}")
@@ -88,7 +93,7 @@ OF_TAO = [
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("highest", "exact", "rounded"), [
     (3, 2.0**60, 1e-6), *in_nightly([(1, 2.0**-60, 1e6), (3, 2.0**-60, 1e6)])])
-@pytest.mark.parametrize(("make", "is_classifier"), [*METHODS, *OF_TAO])
+@pytest.mark.parametrize(("make", "is_classifier"), [*METHODS, *OF_TAO, (of_linear_leaves, False)])
 def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
         make, is_classifier, highest, exact, rounded):
     X, y = make_friedman1(60, 5, noise=1.0, random_state=0)
@@ -114,18 +119,6 @@ def test_the_unit_of_small_weights_changes_no_default(estimator):
     expected, small = (
         clone(estimator).fit(X, y, np.full(len(y), unit)).predict(X) for unit in (1.0, 2.0**-60))
     np.testing.assert_array_equal(small, expected)
-
-
-@BOTH
-def test_samples_of_no_weight_take_no_part(estimator, iris):
-    X, y = iris
-    weight = np.ones(len(y))
-    weight[::3] = 0
-    noise = np.where(weight == 0, (y + 1) % 3, y)
-    parameters = dict(max_depth=3, optimizer=SSGD(epochs=3), random_state=0)
-    fitted = estimator(**parameters).fit(X, noise, weight)
-    clean = estimator(**parameters).fit(X, y, weight)
-    np.testing.assert_array_equal(fitted.predict(X), clean.predict(X))
 
 
 @BOTH

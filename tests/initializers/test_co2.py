@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 
 from helpers import FORMS, TASKS, StopAt, make_problem, oblique_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeClassifier
 from ngdt._training.control import Control
 from ngdt.inference import empirical_loss
 from ngdt.initializers import CO2, InfoGain
@@ -114,10 +114,3 @@ def test_ctrl_c_ends_the_growth():
     problem, _ = oblique_problem(LogLoss())
     with pytest.raises(KeyboardInterrupt):
         CO2(optimizer=Interrupted()).initialize(problem)
-
-
-@pytest.mark.parametrize(("parameters", "name"), [
-    ({"optimizer": "sgd"}, "optimizer"), ({"optimizer": SGD(nu=-1)}, "nu")])
-def test_bad_parameters_are_named(parameters, name):
-    with pytest.raises((ValueError, TypeError), match=name):
-        ObliqueTreeRegressor(2, init=CO2(**parameters)).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0])

@@ -132,18 +132,6 @@ def test_a_node_that_no_plane_parts_is_split_along_an_axis():
     assert tree.score(X, [0, 0, 1, 0, 0]) == 1.0
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine])
-@FORMS
-def test_weight_is_repetition_to_the_last_bit(load, form):
-    X, y = load(return_X_y=True)
-    random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y), np.intp)
-    again = random.permutation(np.repeat(np.arange(len(y)), weight))
-    one = GreedyLP().initialize(make_problem(form(X), y, sample_weight=weight, max_depth=3))
-    other = GreedyLP().initialize(make_problem(form(X[again]), y[again], max_depth=3))
-    assert one == other
-
-
 def test_several_classes_are_parted_in_two_sets():
     X, y = load_wine(return_X_y=True)
     tree = ObliqueTreeClassifier(2, init="greedy_lp", optimizer=None).fit(X, y)

@@ -79,32 +79,6 @@ def test_splits_where_nothing_is_gained(form):
     assert nested(tree, X, weight) == (0, 0.5, (0, 1), (2, 3, 4, 5))
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("loss", ["log", "squared"])
-def test_weight_is_repetition(kind, loss):
-    X, y = datasets.load_wine(return_X_y=True)
-    rng = np.random.default_rng(0)
-    weight = rng.integers(0, 4, len(y), np.intp)
-    again = np.repeat(np.arange(len(y)), weight)
-    # Limits that count samples are not among them.
-    limits = {"min_impurity_decrease": 1e-3, "max_leaf_nodes": 9}
-    tree = InfoGain().initialize(make_problem(kind(X), y, loss, weight, **limits))
-    repeated = InfoGain().initialize(make_problem(kind(X[again]), y[again], loss, **limits))
-    assert tree.n_leaves > 4
-    np.testing.assert_allclose(tree.values, repeated.values, rtol=1e-12, atol=1e-12)
-    assert tree == Tree(*(getattr(repeated, name) for name in (
-        "weights", "thresholds", "children_left", "children_right")), tree.values)
-
-
-def test_weights_have_no_unit():
-    X, y = datasets.load_wine(return_X_y=True)
-    tree = InfoGain().initialize(make_problem(X, y))
-    for scale in (1e-6, 0.3, 1e6):
-        scaled = InfoGain().initialize(make_problem(X, y, sample_weight=np.full(len(y), scale)))
-        np.testing.assert_array_equal(scaled.weights, tree.weights)
-        np.testing.assert_array_equal(scaled.thresholds, tree.thresholds)
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 2.0, 1e160, 1e300])
 def test_weights_of_any_size_for_regression(scale):
     X, y = datasets.load_diabetes(return_X_y=True)
@@ -261,12 +235,6 @@ def test_targets_that_differ_by_rounding_are_equal():
     X = np.arange(3.0).reshape(3, 1)
     assert InfoGain().initialize(make_problem(X, [0.3, 0.1 + 0.2, 0.3], "squared")).n_leaves == 1
     assert InfoGain().initialize(make_problem(X, [1e9, 1e9 + 1e-5, 1e9], "squared")).n_leaves == 3
-
-
-def test_samples_without_weight_do_not_exist():
-    X = np.array([[0.0], [0.5], [1.0], [9e99]])
-    problem = make_problem(X, [0, 1, 1, 0], sample_weight=[1, 0, 1, 0])
-    assert InfoGain().initialize(problem) == InfoGain().initialize(make_problem(X[[0, 2]], [0, 1]))
 
 
 def test_leaves_have_the_values_of_the_loss():

@@ -353,16 +353,6 @@ def test_limits():
     assert large.n_node_samples.min() >= 50
 
 
-def test_samples_of_weight_zero_are_ignored():
-    X, y = roof(200)
-    weight = np.ones(len(X))
-    weight[::3] = 0.0
-    options = dict(init=ONE_PENALTY, optimizer=None, random_state=0)
-    some = ObliqueTreeRegressor(**options).fit(X, np.where(weight > 0, y, 99.0), weight)
-    only = ObliqueTreeRegressor(**options).fit(X[weight > 0], y[weight > 0])
-    assert some.score(X, y) == pytest.approx(only.score(X, y), abs=0.02)
-
-
 def test_several_targets():
     X, y = roof(200)
     tree = ObliqueTreeRegressor(init=ONE_PENALTY, optimizer=None, random_state=0)
@@ -458,11 +448,6 @@ def test_the_largest_subtree_within_a_limit(limit):
     (np.arange(12.0)[:, None], np.arange(12) > 5)])
 def test_little_to_learn_of_classes(X, y):
     assert np.isfinite(fit_classes(X, y).predict_proba(X)).all()
-
-
-def test_threads_change_no_model():
-    X, y = broken_line()
-    assert fit_classes(X, y, n_jobs=1).tree_ == fit_classes(X, y, n_jobs=2).tree_
 
 
 def test_other_losses_are_refused():

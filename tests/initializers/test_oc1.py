@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits
 
 from helpers import FORMS, TASKS, examples, oblique_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeClassifier
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._methods.oc1.descent import Descent
 from ngdt._training.problem import Problem
 from ngdt.initializers import OC1, InfoGain
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss
 from reference import splits as naive_splits
 
 CRITERIA = pytest.mark.parametrize(("criterion", "impurity"), [
@@ -236,33 +236,6 @@ def test_a_plane_that_parts_the_classes_is_found():
     assert InfoGain().initialize(oblique_problem(LogLoss())[0]).n_leaves > 2  # no axis does
 
 
-@FORMS
-@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-@pytest.mark.parametrize("load", [load_wine, load_iris])
-def test_weight_is_repetition(form, loss, load):
-    X, y = load(return_X_y=True)
-    random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y)).astype(float)
-    again = random.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
-    n_outputs = 3 if loss.is_classifier else 1
-    one, other = (
-        OC1(2).initialize(Problem(
-            form(X[rows]), loss.encode(y[rows], n_outputs), loss, n_outputs, weights, max_depth=4))
-        for rows, weights in ((np.arange(len(y)), weight), (again, np.ones(len(again)))))
-    assert one.n_leaves > 2
-    assert (np.count_nonzero(one.weights, axis=1) > 1).any()
-    np.testing.assert_array_equal(one.apply(X[weight > 0]), other.apply(X[weight > 0]))
-
-
-def test_the_seed_settles_the_tree():
-    X, y = load_iris(return_X_y=True)
-    one, same, other = (
-        ObliqueTreeClassifier(3, init="oc1", optimizer=None, random_state=seed).fit(X, y).tree_
-        for seed in (0, 0, 1))
-    assert one == same
-    assert one != other
-
-
 def test_more_accurate_than_axis_aligned_splits_on_digits():
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.float32)
@@ -281,13 +254,6 @@ def test_more_accurate_than_axis_aligned_splits_on_pendigits(load_data):
                 data["X_test"].astype(np.float32), data["y_test"])
         for init in ("oc1", "info_gain"))
     assert oc1 > greedy + 0.02
-
-
-@pytest.mark.parametrize(("parameters", "name"), [
-    ({"n_restarts": -1}, "n_restarts"), ({"n_jumps": 0.5}, "n_jumps")])
-def test_bad_parameters_are_named(parameters, name):
-    with pytest.raises((ValueError, TypeError), match=name):
-        ObliqueTreeRegressor(2, init=OC1(**parameters)).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0])
 
 
 def test_a_descent_checks_what_it_is_given():

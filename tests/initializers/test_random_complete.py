@@ -72,9 +72,3 @@ def test_many_classes_get_no_more_leaves_than_samples(problem):
     assert RandomComplete().initialize(many).max_depth == 10
     few = many.replace(sample_weight=np.where(np.arange(1050) < 500, 1.0, 0.0))
     assert RandomComplete().initialize(few).max_depth == 9
-
-
-@pytest.mark.parametrize(("own", "of_problem"), [(21, 3), (-1, 3), (2.5, 3)])
-def test_impossible_depths_are_named(problem, own, of_problem):
-    with pytest.raises(ValueError, match="max_depth"):
-        RandomComplete(own).initialize(problem.replace(max_depth=of_problem))

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
 from helpers import FORMS, TASKS, make_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeClassifier
 from ngdt._core.scaling import Scaling
 from ngdt._methods.random.random_oblique import random_directions, random_subsets
 from ngdt.initializers import RandomOblique
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss
 from reference import splits as naive_splits
 
 
@@ -78,22 +78,6 @@ def test_all_sets_of_features_are_equally_probable():
     np.testing.assert_allclose(counts, 600, atol=100)
 
 
-@FORMS
-@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_weight_is_repetition(form, loss):
-    X, y = load_wine(return_X_y=True)
-    random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y), np.intp)
-    again = random.permutation(np.repeat(np.arange(len(y)), weight))
-    one, other = (
-        RandomOblique(20).initialize(
-            make_problem(form(X[rows]), y[rows], loss, weights, max_depth=5))
-        for rows, weights in ((np.arange(len(y)), weight), (again, None)))
-    assert one.n_leaves > 3
-    np.testing.assert_array_equal(one.apply(X[weight > 0]), other.apply(X[weight > 0]))
-    np.testing.assert_allclose(one.weights, other.weights)
-
-
 def test_features_may_have_any_unit():
     X, y = load_iris(return_X_y=True)
     units = np.array([1e-6, 1.0, 2.0**20, 3.0])
@@ -102,15 +86,6 @@ def test_features_may_have_any_unit():
         for data in (X, X * units))
     np.testing.assert_allclose(one.weights, other.weights * units)
     np.testing.assert_array_equal(one.apply(X), other.apply(X * units))
-
-
-def test_the_seed_settles_the_tree():
-    X, y = load_iris(return_X_y=True)
-    one, same, other = (
-        ObliqueTreeClassifier(3, init="random", optimizer=None, random_state=seed).fit(X, y).tree_
-        for seed in (0, 0, 1))
-    assert one == same
-    assert not np.array_equal(one.weights[0], other.weights[0])
 
 
 def test_more_candidates_gain_more():
@@ -131,13 +106,3 @@ def test_float32_is_enough():
     X, y = load_iris(return_X_y=True)
     tree = ObliqueTreeClassifier(3, init="random", optimizer=None, random_state=0)
     assert tree.fit(X.astype(np.float32), y).score(X.astype(np.float32), y) > 0.95
-
-
-@pytest.mark.parametrize(("parameters", "name"), [
-    ({"n_candidates": 0}, "n_candidates"), ({"n_nonzero": 0}, "n_nonzero"),
-    ({"n_nonzero": 2}, "n_nonzero=2 is more than the 1 features"),
-    ({"n_candidates": 2.5}, "n_candidates")])
-def test_bad_parameters_are_named(parameters, name):
-    with pytest.raises((ValueError, TypeError), match=name):
-        ObliqueTreeRegressor(2, init=RandomOblique(**parameters)).fit(
-            [[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from helpers import FORMS, Interruption, oblique_problem
+from helpers import Interruption, oblique_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.linear_programs import greedy_lp
@@ -12,23 +12,8 @@ from ngdt._methods.oc1.oc1 import OC1Splitter
 from ngdt._methods.sgd.co2 import CO2Splitter
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import CO2, OC1, GreedyLP
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD
-
-
-@FORMS
-@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-@pytest.mark.parametrize(("init", "max_depth"), [(CO2(), 3), (OC1(), 4)])
-def test_samples_of_no_weight_do_not_exist(form, loss, init, max_depth):
-    problem, X = oblique_problem(loss, max_depth=max_depth)
-    absent = problem.sample_weight == 0
-    assert absent.sum() > 10
-    wild, y = X.copy(), problem.y.copy()
-    wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
-    one, other = (
-        init.initialize(problem.replace(X=form(data), y=targets))
-        for data, targets in ((X, problem.y), (wild, y)))
-    assert one == other
 
 
 @pytest.mark.parametrize("init", [CO2(optimizer=SGD(epochs=3, nu=50.0)), OC1()])

@@ -238,19 +238,6 @@ def test_patches_have_to_fit(parameters, message):
         SoftGreedy(**parameters).initialize(iris())
 
 
-def test_more_features_than_there_are_are_refused():
-    with pytest.raises(ValueError, match="more than the 4 features"):
-        SoftGreedy(max_features=5).initialize(iris())
-
-
-@pytest.mark.parametrize("parameters", [
-    {"n_attempts": 0}, {"max_features": 0}, {"max_features": 1.5}, {"max_features": "all"},
-    {"stump": "end_to_end"}])
-def test_parameters_are_checked(parameters):
-    with pytest.raises(ValueError, match=next(iter(parameters))):
-        SoftGreedy(**parameters).initialize(iris())
-
-
 def test_the_seed_decides_and_threads_do_not():
     grow = SoftGreedy(stump=EndToEnd(epochs=1)).initialize
     big = oblique(n=20_000, max_depth=3)
@@ -269,22 +256,6 @@ def test_the_order_in_which_nodes_are_split_does_not_matter():
     shallow = SoftGreedy(stump=stump).initialize(problem.replace(max_depth=2))
     for row in shallow.weights:
         assert (tree.weights == row).all(axis=1).any()
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_rows_of_weight_zero_do_not_exist(form):
-    X, y = load_iris(return_X_y=True)
-    X, y = X.astype(np.float32), y
-    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
-    kept = np.flatnonzero(weight)
-    grow = SoftGreedy(stump=EndToEnd(epochs=5)).initialize
-    whole = grow(classification(form(X), y, sample_weight=weight))
-    part = grow(classification(form(X[kept]), y[kept], sample_weight=weight[kept]))
-    np.testing.assert_allclose(whole.weights, part.weights, rtol=1e-6)
-    np.testing.assert_array_equal(whole.apply(X), part.apply(X))
-    # The unit of weights does not matter either.
-    double = grow(classification(form(X), y, sample_weight=2 * weight))
-    np.testing.assert_allclose(whole.weights, double.weights, rtol=1e-5)
 
 
 def test_a_part_trains_as_if_it_were_all_there_is():

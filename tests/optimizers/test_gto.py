@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 from scipy import sparse
 from scipy.optimize import linprog
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, complete_children, examples, in_nightly, make_problem
@@ -265,27 +265,6 @@ def test_it_stops_where_nothing_is_to_be_gained():
     assert fewer.fit(X, y).n_iter_ == 2
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine])
-@FORMS
-def test_weight_is_repetition_to_the_last_bit(load, form):
-    X, y = load(return_X_y=True)
-    random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y), np.intp)
-    again = random.permutation(np.repeat(np.arange(len(y)), weight))
-    one = make_problem(form(X), y, sample_weight=weight, max_leaf_nodes=3)
-    other = make_problem(form(X[again]), y[again], max_leaf_nodes=3)
-    assert (GTO(max_iter=5).optimize(GreedyLP().initialize(one), one).tree
-            == GTO(max_iter=5).optimize(GreedyLP().initialize(other), other).tree)
-
-
-def test_threads_change_nothing():
-    problem = noisy(n=60)
-    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=5))
-    one, two = (GTO(max_iter=4).optimize(start, problem.replace(n_jobs=n)) for n in (1, 2))
-    assert one.tree == two.tree
-    assert one.history == two.history
-
-
 def test_ctrl_c_leaves_the_best_tree():
     problem, interrupt = noisy(), StopAt(2)
     X, y = problem.X, problem.y[:, 0].astype(int)
@@ -361,13 +340,6 @@ def test_a_tree_too_large_for_the_product_is_refused():
                 np.tile([[1.0, 0.0]], (m + 1, 1)))
     with pytest.raises(ValueError, match=r"GTO.*overflows.*512 leaves"):
         GTO().optimize(tree, make_problem(random.normal(size=(20, 2)), np.arange(20) % 2))
-
-
-@pytest.mark.parametrize(("parameters", "name"), [
-    ({"max_iter": 0}, "max_iter"), ({"tol": -1.0}, "tol")])
-def test_bad_parameters_are_named(parameters, name):
-    with pytest.raises(ValueError, match=name):
-        ObliqueTreeClassifier(optimizer=GTO(**parameters)).fit([[0.0], [1.0]], [0, 1])
 
 
 # --- programs that take long ----------------------------------------------------------------------

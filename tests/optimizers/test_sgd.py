@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.sgd import run as _sgd
 from ngdt._methods.sgd import run as input_scale
@@ -183,22 +182,6 @@ def test_automatic_inference(problem, start, kind, loss):
     assert auto != other
 
 
-@pytest.mark.parametrize(("parameter", "value"), [
-    ("inference", "both"), ("nu", 0.0), ("nu", -1.0), ("nu", "large"), ("nu", None),
-    ("learning_rate", 0.0),
-    ("batch_size", 0), ("batch_size", 1.5), ("epochs", 0), ("epochs", "many"),
-    ("leaf_learning_rate", -1.0), ("leaf_limit", 0.0),
-    ("norm_limit", 0.0),
-    ("assignment", "worst"), ("renew", 0), ("renew", "never"),
-])
-def test_bad_parameters_are_named(parameter, value):
-    classes = [SSGD] if parameter in ("assignment", "renew") else [SGD, SSGD]
-    for optimizer in classes:
-        estimator = ObliqueTreeClassifier(1, optimizer=optimizer(**{parameter: value}))
-        with pytest.raises(ValueError, match=f"'{parameter}' parameter of {optimizer.__name__}"):
-            estimator.fit([[0.0], [1.0]], [0, 1])
-
-
 # --- the space of training -----------------------------------------------------------------------
 
 
@@ -363,33 +346,7 @@ def test_ctrl_c_returns_the_tree_of_the_last_epoch(
     assert result.tree != whole.tree
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_leaves_a_fitted_estimator(tree_after_epoch, n_jobs):
-    X, y = load_iris(return_X_y=True)
-    estimator = ObliqueTreeClassifier(
-        max_depth=2, optimizer=SSGD(epochs=9), validation_fraction=None, random_state=0,
-        n_jobs=n_jobs)
-    whole = estimator.fit(X, y).tree_
-    expected = tree_after_epoch[1]
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
-        estimator.set_params(callback=StopAt(2)).fit(X, y)
-    assert estimator.tree_ == expected
-    assert estimator.tree_ != whole
-
-
 # --- threads and forms of the data ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
-@pytest.mark.parametrize("optimizer", [SGD(epochs=3), SSGD(epochs=3, renew=2)])
-@FORMS
-def test_n_jobs_changes_no_bit(estimator, optimizer, form):
-    X, y = load_iris(return_X_y=True)
-    one, three = (
-        estimator(3, init="info_gain", optimizer=optimizer, n_jobs=n_jobs, random_state=0,
-                  validation_fraction=0.2).fit(form(X), y) for n_jobs in (1, 3))
-    assert one.tree_ == three.tree_
-    assert one.history_ == three.history_
 
 
 def test_one_entry_per_row_makes_dense_and_sparse_training_equal():

@@ -8,11 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
+from helpers import FORMS, examples, hard_problems, iris_problem
 from ngdt import ObliqueTreeRegressor
-from ngdt._training.control import Control
 from ngdt._training.problem import Problem
-from ngdt._util.stopped import Stopped
 from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
@@ -112,17 +110,6 @@ def test_predictions_do_not_depend_on_the_units_of_features(leaf):
     np.testing.assert_allclose(other, plain, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.usefixtures("two_blas_threads")
-@LEAVES
-@LOSSES
-@FORMS
-def test_n_jobs_changes_no_bit(leaf, loss, form):
-    problem = iris_problem(loss, form, max_depth=7)
-    results = [run(annealed(leaf), problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 3)]
-    assert results[1].tree == results[0].tree
-    np.testing.assert_equal(results[1].history, results[0].history)
-
-
 @LEAVES
 def test_sparse_data_train_as_dense_data_up_to_rounding(leaf):
     # The first step of Adam moves equal leaves alike. The gradients of the splits between them are
@@ -135,16 +122,6 @@ def test_sparse_data_train_as_dense_data_up_to_rounding(leaf):
     np.testing.assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-3)
     np.testing.assert_allclose(
         one.tree.predict(problem.X), other.tree.predict(problem.X), atol=1e-2)
-
-
-def test_twice_all_weights_are_the_same_weights():
-    problem = iris_problem(SquaredLoss(), max_depth=4)
-    weight = problem.sample_weight * (1 + np.arange(150) % 4)
-    one, two, other = (
-        run(annealed("linear"), problem.replace(sample_weight=weights))
-        for weights in (weight, 2.0 * weight, problem.sample_weight))
-    assert one.tree == two.tree
-    assert one.tree != other.tree
 
 
 # --- odd data ------------------------------------------------------------------------------------
@@ -189,27 +166,7 @@ def test_training_stays_finite(case, optimizer):
     assert np.isfinite(problem.predictions(trained, samples)).all()
 
 
-@LEAVES
-def test_ctrl_c_leaves_a_tree(leaf):
-    problem = iris_problem(SquaredLoss(), max_depth=3, control=Control(callback=StopAt(2)))
-    with pytest.raises(Stopped) as caught:
-        run(annealed(leaf), problem)
-    result = caught.value
-    assert len(result.history["loss"]) == 2
-    assert (result.tree.slopes is not None) == (leaf == "linear")
-
-
 def test_linear_leaves_are_for_regression():
     problem = iris_problem(LogLoss(), max_depth=2)
     with pytest.raises(ValueError, match="leaf='linear' is for regression with the losses squared"):
         run(Annealed(leaf="linear"), problem)
-
-
-@pytest.mark.parametrize(("parameters", "message"), [
-    (dict(leaf="cubic"), "'leaf' parameter of Annealed"),
-    (dict(leaf_learning_rate=0.0), "'leaf_learning_rate' parameter of Annealed"),
-    (dict(slope_penalty=-1.0), "'slope_penalty' parameter of Annealed"),
-])
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        run(Annealed(**parameters), iris_problem(SquaredLoss(), max_depth=2))
