@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris
 from ngdt import Tree
 from ngdt._training.problem import Problem
 from ngdt.export import export_text
+from ngdt.initializers import ModelTree
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, EndToEnd, LinearLeaves, Optimizer, OptimizerResult
 from ngdt.testing.strategies import trees
@@ -129,7 +130,7 @@ def hard_problems(draw):
 
 # Enough training for what does not depend on how long it is, by the names of parameters.
 SHORT = {
-    "epochs": 3, "steps": 60, "max_iter": 2, "max_passes": 2, "n_folds": 1,
+    "epochs": 3, "steps": 60, "max_iter": 2, "max_passes": 2,
     "stump": EndToEnd(epochs=40), "optimizer": SGD(epochs=3)}
 
 
@@ -137,6 +138,8 @@ def short(algorithm):
     """An initializer or optimizer that trains for a short time."""
     if algorithm is LinearLeaves:   # which tries many penalties
         return LinearLeaves(penalty=1.0)
+    if algorithm is ModelTree:      # and folds
+        return ModelTree(penalty=1.0, n_folds=1)
     parameters = SHORT.keys() & algorithm().get_params(deep=False).keys()
     return algorithm(**{name: SHORT[name] for name in parameters})
 

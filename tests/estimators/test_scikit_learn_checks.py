@@ -34,13 +34,12 @@ ESTIMATORS = [
     if serves(parameters["optimizer"] or parameters["init"], loss)
 ] + [ObliqueTreeClassifier(max_depth=2), ObliqueTreeRegressor(max_depth=3)]
 
-# Checks of what an algorithm may do wrong where others do not. That all give the same tree twice,
-# of samples that cannot be written to, is among the tests of ccp_alpha.
+# Checks of what an algorithm may do wrong where others do not, but for what is tested of every
+# algorithm: weights, and data with little to learn from. That all give the same tree twice, of
+# samples that cannot be written to, is among the tests of ccp_alpha.
 OF_TRAINING = {
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data", "check_fit2d_1sample", "check_fit2d_1feature",
-    "check_classifiers_one_label", "check_classifiers_one_label_sample_weights",
-    "check_classifiers_train", "check_regressors_train", "check_regressor_multioutput"}
+    "check_classifiers_one_label_sample_weights", "check_classifiers_train",
+    "check_regressors_train", "check_regressor_multioutput"}
 
 
 @cache      # of an estimator with 40 checks
@@ -61,10 +60,6 @@ def is_stochastic(estimator):
     return algorithm == "auto" or algorithm.is_stochastic
 
 
-def is_weight_equivalence(check):
-    return check.func.__name__.startswith("check_sample_weight_equivalence")
-
-
 def checks_of(estimator):
     """Checks of an estimator, without those that mini-batches neither pass nor fail for certain.
 
@@ -78,7 +73,7 @@ def checks_of(estimator):
     for _, check in estimator_checks_generator(estimator):
         found.setdefault(check.func.__name__, []).append(check)
     for name, checks in found.items():
-        if is_stochastic(estimator) and is_weight_equivalence(checks[0]):
+        if is_stochastic(estimator) and name.startswith("check_sample_weight_equivalence"):
             continue
         if is_whole:
             yield from checks
@@ -96,15 +91,6 @@ CHECKS = [(estimator, check) for estimator in ESTIMATORS for check in checks_of(
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=describe)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
-
-
-def test_weights_are_checked_for_all_that_is_not_stochastic():
-    names = [(estimator, check.func.__name__)
-             for estimator, check in CHECKS if is_weight_equivalence(check)]
-    assert names == [
-        (estimator, f"check_sample_weight_equivalence_on_{form}_data")
-        for estimator in ESTIMATORS if not is_stochastic(estimator) for form in ("dense", "sparse")]
-    assert names
 
 
 def test_no_check_is_named_that_scikit_learn_does_not_have():

@@ -216,21 +216,6 @@ def test_splits_that_gain_nothing_yet_are_made():
     np.testing.assert_array_equal(tree.predict(X).argmax(axis=1), y)
 
 
-@pytest.mark.parametrize("loss", ["log", "squared"])
-@pytest.mark.parametrize(
-    ("X", "y"),
-    [
-        (np.zeros((1, 1)), [0]),
-        (np.arange(4.0).reshape(4, 1), [1, 1, 1, 1]),
-        (np.ones((4, 2)), [0, 1, 0, 1]),
-    ],
-    ids=["one row", "one class", "constant features"],
-)
-def test_nothing_to_split_is_one_leaf(X, y, loss):
-    for matrix in (X, X.astype(np.float32), sparse.csr_matrix(X)):
-        assert InfoGain().initialize(make_problem(matrix, y, loss)).n_leaves == 1
-
-
 def test_targets_that_differ_by_rounding_are_equal():
     X = np.arange(3.0).reshape(3, 1)
     assert InfoGain().initialize(make_problem(X, [0.3, 0.1 + 0.2, 0.3], "squared")).n_leaves == 1

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 
 from helpers import FORMS, TASKS, make_problem
-from ngdt import ObliqueTreeClassifier
 from ngdt._core.scaling import Scaling
 from ngdt._methods.random.random_oblique import random_directions, random_subsets
 from ngdt.initializers import RandomOblique
@@ -78,16 +77,6 @@ def test_all_sets_of_features_are_equally_probable():
     np.testing.assert_allclose(counts, 600, atol=100)
 
 
-def test_features_may_have_any_unit():
-    X, y = load_iris(return_X_y=True)
-    units = np.array([1e-6, 1.0, 2.0**20, 3.0])
-    one, other = (
-        RandomOblique().initialize(make_problem(data, y, LogLoss(), max_depth=4, standardize=True))
-        for data in (X, X * units))
-    np.testing.assert_allclose(one.weights, other.weights * units)
-    np.testing.assert_array_equal(one.apply(X), other.apply(X * units))
-
-
 def test_more_candidates_gain_more():
     problem = make_problem(*load_wine(return_X_y=True), LogLoss(), max_depth=1)
     gains = []
@@ -100,9 +89,3 @@ def test_more_candidates_gain_more():
             for side in (right, ~right)))
     assert gains == sorted(gains)
     assert gains[0] < gains[-1]
-
-
-def test_float32_is_enough():
-    X, y = load_iris(return_X_y=True)
-    tree = ObliqueTreeClassifier(3, init="random", optimizer=None, random_state=0)
-    assert tree.fit(X.astype(np.float32), y).score(X.astype(np.float32), y) > 0.95

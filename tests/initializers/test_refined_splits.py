@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from helpers import Interruption, oblique_problem
-from ngdt import ObliqueTreeClassifier
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.linear_programs import greedy_lp
 from ngdt._methods.oc1.oc1 import OC1Splitter
@@ -13,21 +11,6 @@ from ngdt._methods.sgd.co2 import CO2Splitter
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import CO2, OC1, GreedyLP
 from ngdt.losses import LogLoss
-from ngdt.optimizers import SGD
-
-
-@pytest.mark.parametrize("init", [CO2(optimizer=SGD(epochs=3, nu=50.0)), OC1()])
-def test_sparse_data_give_the_same_tree_where_sums_are_exact(init):
-    random = np.random.default_rng(0)
-    X = np.zeros((120, 5))
-    X[np.arange(120), random.integers(0, 5, 120)] = random.integers(-4, 5, 120)
-    y = (X.sum(axis=1) > 0) ^ (X[:, 0] > 2)
-    trees = [
-        ObliqueTreeClassifier(
-            3, init=init, optimizer=None, standardize=False, random_state=0).fit(form(X), y).tree_
-        for form in (np.asarray, sparse.csr_array)]
-    assert trees[0] == trees[1]
-    assert np.count_nonzero(trees[0].weights) > trees[0].n_internal
 
 
 @pytest.mark.parametrize(("init", "owner", "name"), [

@@ -1,19 +1,24 @@
 """Sample weights, targets and features near the limits of floating point."""
 
+import warnings
+
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from helpers import in_nightly, serves, short
+from helpers import examples, hard_problems, in_nightly, serves, short
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._methods.sgd import run as input_scale
+from ngdt._methods.soft.run import SoftOptimizer
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, TAO, Annealed, LinearLeaves
+from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, TAO, Annealed, EndToEnd, LinearLeaves
 
 
 @pytest.mark.parametrize("best_assignment", [False, True])
@@ -118,6 +123,44 @@ def test_a_singular_value_that_does_not_converge_is_bounded(monkeypatch):
     for X in (UNIFORM, sparse.csr_array(UNIFORM)):
         largest = np.linalg.norm(UNIFORM, 2)
         assert largest <= input_scale._largest_singular_value(X) <= np.sqrt(6) * largest
+
+
+LINEAR = {"leaf": "linear", "steps": 40}
+TRAINED = [
+    SGD(epochs=3, batch_size=4), SSGD(epochs=3, batch_size=4),
+    SSGD(epochs=3, batch_size=1, nu=1e6, learning_rate=10.0, leaf_learning_rate=1e3),
+    SSGD(epochs=3, renew="epoch", norm_limit=None),
+    Annealed(steps=12, batch_size=4), Annealed(steps=12, batch_size=4, cutoff=0.1, q=0.0),
+    Annealed(steps=12, batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0),
+    Annealed(steps=12, pseudo_count=1e-30, q=0.0),
+    EndToEnd(epochs=3, batch_size=4, learning_rate=1.0, gamma=100.0, gamma_step=100.0),
+    EndToEnd(epochs=3, batch_size=1, cutoff=0.3, keep_zeros=True, learning_rate=0.1),
+    Annealed(batch_size=4, **LINEAR), Annealed(batch_size=4, cutoff=0.1, **LINEAR),
+    Annealed(batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0,
+             leaf_learning_rate=1.0, slope_penalty=1e6, **LINEAR),
+    *(TAO(C, node=node, penalty=penalty, max_passes=3) for C in (1e-6, 1.0, 1e6)
+      for node in ("oblique", "axis") for penalty in ("l1", "l2"))]
+
+
+@examples(10)
+@given(hard_problems(), st.sampled_from(TRAINED))
+def test_training_stays_finite(case, optimizer):
+    tree, problem = case
+    if optimizer.get_params().get("leaf") == "linear":
+        assume(not problem.loss.is_classifier)
+    with warnings.catch_warnings():
+        if not isinstance(optimizer, TAO):
+            warnings.simplefilter("ignore", RuntimeWarning)
+        result = optimizer.optimize(tree, problem)
+    trained, samples = result.tree, problem.training_samples
+    for part in (trained.densify().weights, trained.thresholds, trained.values,
+                 problem.predictions(trained, samples)):
+        assert np.isfinite(part).all()
+    for name, column in result.history.items():
+        assert name == "validation" or np.isfinite(column).all()
+    if isinstance(optimizer, SoftOptimizer) and tree.n_internal:
+        leaf = trained.apply_samples(Samples(problem.winsorized.X), samples)
+        assert len(np.unique(leaf)) == trained.n_leaves
 
 
 # --- targets and weights of regression -----------------------------------------------------------

@@ -264,13 +264,6 @@ def test_features_that_do_not_exist_are_named(parameters, message):
         ObliqueTreeRegressor(1, optimizer=LinearLeaves(**parameters)).fit(X, y)
 
 
-def test_few_or_equal_samples():
-    for X, y in (([[1.0]], [2.0]), (np.ones((5, 2)), np.arange(5.0)),
-                 (np.arange(6.0)[:, None], np.ones(6))):
-        tree = ObliqueTreeRegressor(optimizer=LinearLeaves()).fit(X, y)
-        np.testing.assert_allclose(tree.predict(X).mean(), np.mean(y))
-
-
 @pytest.mark.parametrize("n_features", [1, 9])
 def test_leaves_of_negligible_weight_have_the_model_above(n_features):
     X = np.arange(10.0)[:, None] ** np.arange(1, n_features + 1)

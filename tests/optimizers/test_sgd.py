@@ -1,17 +1,12 @@
 """SGD and SSGD: effects of the parameters, the kept tree, and no overflow."""
 
-import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.datasets import load_iris
 
-from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
+from helpers import FORMS, StopAt, iris_problem
 from ngdt import ObliqueTreeClassifier, Tree
-from ngdt._core.samples import Samples
 from ngdt._methods.sgd import run as _sgd
 from ngdt._methods.sgd import run as input_scale
 from ngdt._training.control import Control
@@ -349,59 +344,4 @@ def test_ctrl_c_returns_the_tree_of_the_last_epoch(
 # --- threads and forms of the data ---------------------------------------------------------------
 
 
-def test_one_entry_per_row_makes_dense_and_sparse_training_equal():
-    # No sum has two terms, so that none depends on an order.
-    random = np.random.default_rng(0)
-    X = np.zeros((200, 6))
-    X[np.arange(200), random.integers(0, 6, 200)] = random.integers(-8, 8, 200) / 4
-    y = (X.sum(axis=1) > 0) + (X[:, 0] != 0)
-    trees = [
-        ObliqueTreeClassifier(
-            4, optimizer=SSGD(epochs=5, nu=100.0, batch_size=16), standardize=False,
-            validation_fraction=None, random_state=0).fit(form(X.astype(dtype)), y).tree_
-        for form in (np.asarray, sparse.csr_matrix) for dtype in (np.float32, np.float64)]
-    assert trees.count(trees[0]) == 4
-    assert (trees[0].weights != 0).sum() > 2 * trees[0].n_internal     # it was trained
-
-
-@FORMS
-def test_type_of_the_data_does_not_matter_where_both_are_exact(form):
-    X, y = load_iris(return_X_y=True)
-    X = np.round(4 * X) / 4
-    single, double = (
-        ObliqueTreeClassifier(
-            3, optimizer=SSGD(epochs=5, nu=25.0), standardize=False, validation_fraction=None,
-            random_state=0).fit(form(X.astype(dtype)), y).tree_
-        for dtype in (np.float32, np.float64))
-    assert single == double
-
-
-def test_sparse_data_decide_as_dense_data_beyond_rounding(problem, start):
-    problem = problem.replace(standardize=False, validation_weight=None)
-    dense, other = (
-        SGD(nu=100.0, epochs=3).optimize(start, problem.replace(X=form(problem.X))).tree
-        for form in (np.asarray, sparse.csr_array))
-    assert (dense.apply(problem.X) == other.apply(problem.X)).mean() > 0.95
-    assert (dense.apply(problem.X) != start.apply(problem.X)).any()
-
-
 # --- nothing overflows ---------------------------------------------------------------------------
-
-
-@examples(3)
-@given(hard_problems(), st.sampled_from([
-    SGD(epochs=3, batch_size=4), SSGD(epochs=3, batch_size=4),
-    SSGD(epochs=3, batch_size=1, nu=1e6, learning_rate=10.0, leaf_learning_rate=1e3),
-    SSGD(epochs=3, renew="epoch", norm_limit=None)]))
-def test_training_stays_finite(case, optimizer):
-    tree, problem = case
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        result = optimizer.optimize(tree, problem)
-        trained, history = result.tree, result.history
-    for part in (trained.weights, trained.thresholds, trained.values):
-        assert np.isfinite(part).all()
-    for name, column in history.items():
-        assert name == "validation" or np.isfinite(column).all()
-    rows = np.arange(problem.X.shape[0], dtype=np.int32)
-    assert np.isfinite(trained.values[trained.apply_samples(Samples(problem.X), rows)]).all()

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from helpers import StopAt, examples, hard_problems, in_nightly, make_problem
+from helpers import StopAt, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
@@ -442,18 +442,6 @@ def test_the_result_is_stored_in_the_smaller_form(C, is_sparse):
     assert tree.is_sparse == is_sparse
 
 
-@NODES
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sparse_data_give_the_same_decisions(node, dtype, digits):
-    X, y = digits
-    X = X.astype(dtype)
-    dense, csr = (ObliqueTreeClassifier(
-        max_depth=4, optimizer=TAO(node=node, C=0.3, max_passes=4), standardize=False).fit(
-            form(X), y) for form in (np.asarray, sparse.csr_array))
-    assert (dense.predict(X) == csr.predict(X)).mean() > 0.99
-    assert dense.tree_.n_leaves == csr.tree_.n_leaves
-
-
 def test_sample_weight_moves_the_splits():
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 2))
@@ -521,19 +509,6 @@ def test_a_tree_of_another_width_is_refused_by_both_sides():
         TAO().optimize(Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.zeros((2, 3))), problem)
     with pytest.raises(ValueError, match="2 outputs, but the data have 3"):
         TAO().optimize(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
-
-
-@examples(3)
-@given(hard_problems(), st.sampled_from(["oblique", "axis"]), st.sampled_from(["l1", "l2"]),
-       st.sampled_from([1e-6, 1.0, 1e6]))
-def test_training_stays_finite(case, node, penalty, C):
-    tree, problem = case
-    result = TAO(C=C, node=node, penalty=penalty, max_passes=3).optimize(tree, problem)
-    trained, history = result.tree, result.history
-    assert all(np.isfinite(part).all() for part in (trained.densify().weights,
-               trained.thresholds))
-    for name, column in history.items():
-        assert name == "validation" or np.isfinite(column).all()
 
 
 @NODES
