@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from ngdt import Tree
+from ngdt._core.structure import balanced_children
 from ngdt._training.problem import Problem
 from ngdt.export import export_text
 from ngdt.initializers import ModelTree
@@ -170,19 +171,11 @@ def random_children(random, m, chain=False):
     return children
 
 
-def complete_children(depth):
-    """Left and right children of a complete tree: node i has the children 2i + 1 and 2i + 2."""
-    m = 2**depth - 1
-    child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
-    child[child >= m] = ~(child[child >= m] - m)
-    return child.T.copy()
-
-
 def complete_tree(depth, n_features=6):
     """Complete tree of a depth, each node with weights of its own."""
     m = 2**depth - 1
     weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
-    return Tree(weights, np.zeros(m), *complete_children(depth), np.eye(m + 1))
+    return Tree(weights, np.zeros(m), *balanced_children(m + 1), np.eye(m + 1))
 
 
 def prunings(tree, child):

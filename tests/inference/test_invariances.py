@@ -21,8 +21,8 @@ from bound_cases import (
     take,
     with_tree,
 )
-from helpers import complete_children
 from ngdt import Tree
+from ngdt._core.structure import balanced_children
 from ngdt.inference import (
     loss_augmented_inference,
     surrogate_gradient,
@@ -168,7 +168,7 @@ def test_threads_do_not_disturb_each_other(inference):
     rng = np.random.default_rng(0)
     m, n = 63, 2000
     tree = Tree(
-        rng.normal(size=(m, 20)), rng.normal(size=m), *complete_children(6),
+        rng.normal(size=(m, 20)), rng.normal(size=m), *balanced_children(64),
         rng.normal(size=(m + 1, 5)))
     X, y = rng.normal(size=(n, 20)), rng.integers(5, size=n)
     alone = loss_augmented_inference(tree, X, y, inference=inference)

@@ -14,8 +14,9 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, complete_children, examples, in_nightly, make_problem
+from helpers import FORMS, StopAt, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._core.structure import balanced_children
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
 from ngdt._methods.linear_programs import gto as _gto
@@ -336,7 +337,7 @@ def test_a_tree_too_large_for_the_product_is_refused():
     depth = 9
     m = 2**depth - 1
     random = np.random.default_rng(0)
-    tree = Tree(random.normal(size=(m, 2)), np.zeros(m), *complete_children(depth),
+    tree = Tree(random.normal(size=(m, 2)), np.zeros(m), *balanced_children(m + 1),
                 np.tile([[1.0, 0.0]], (m + 1, 1)))
     with pytest.raises(ValueError, match=r"GTO.*overflows.*512 leaves"):
         GTO().optimize(tree, make_problem(random.normal(size=(20, 2)), np.arange(20) % 2))

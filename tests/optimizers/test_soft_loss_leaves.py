@@ -14,17 +14,13 @@ from soft_cases import (
     NOT_LAZY,
     PLAIN,
     PLAIN_RATE,
+    AnyLoss,
     assert_close,
     case_for,
     gradient,
     schedule,
     still,
 )
-
-
-class AnyLoss(HuberLoss):
-    """A loss of another type is called slot by slot, whatever it computes."""
-
 
 LEAVES = pytest.mark.parametrize("leaves", ["constant", "linear"])
 # The updates of linear leaves are dense, so that there are no lazy ones of splits above them.
@@ -138,40 +134,6 @@ def test_linear_leaves_without_slopes_are_constant_leaves(loss, k, routing):
          leaf_gradient(case, routing, 2.0, batch)[:, -1]) for case in (constant, linear)]
     for one, other in zip(*results, strict=True):
         assert_close(one, other)
-
-
-@LEAVES
-def test_ways_to_route_differ_by_rounding_only(leaves):
-    results = []
-    for routing in ("matrix", "visits", "csr"):
-        case = loss_case("csr", leaves, 13, HuberLoss(3.0), n=90, p=20, m=20)
-        case.X[case.random.random(case.X.shape) < 0.6] = 0.0
-        trainer, weights, model = case.kernel(routing, 30)
-        for _ in range(2):
-            trainer.epoch(case.order(), *schedule([2.0] * 3, [0.01] * 3, [0.99] * 3, [0.01] * 3))
-        results.append((weights, model.parameters))
-    for weights, parameters in results[1:]:
-        np.testing.assert_allclose(weights, results[0][0], rtol=1e-3, atol=1e-3)
-        np.testing.assert_allclose(parameters, results[0][1], rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-@ROUTED_LEAVES
-@pytest.mark.parametrize("loss", [HuberLoss(3.0), AnyLoss(3.0)], ids=str)
-@pytest.mark.parametrize("batch_size", [1, 150])
-def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):
-    results = []
-    for n_threads in (1, 3):
-        n = max(2 * batch_size, 40)
-        case = loss_case(routing, leaves, 4, loss, n=n, p=5, m=150)
-        trainer, weights, model = case.kernel(routing, batch_size, n_threads)
-        steps = -(-case.n // batch_size)
-        losses = [
-            trainer.epoch(case.order(), *schedule(
-                [2.0] * steps, [0.05] * steps, [0.99] * steps, [0.5] * steps))
-            for _ in range(2)]
-        results.append((weights.tobytes(), model.parameters.tobytes(), losses))
-    assert results[0] == results[1]
 
 
 @given(st.floats(1e-3, 1e3), st.floats(-10, 10), st.integers(0, 100))

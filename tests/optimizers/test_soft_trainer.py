@@ -1,6 +1,7 @@
 """The kernels of soft training, against sums over all leaves and against themselves."""
 
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,19 +9,21 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from helpers import assert_other_threads_run, complete_children
+from helpers import assert_other_threads_run
 from ngdt import Tree
 from ngdt._core.scaling import Scaling
+from ngdt._core.structure import balanced_children
 from ngdt._methods.soft.epoch import CHUNK, LazyTrainer
 from ngdt._methods.soft.run import _neighbours
 from ngdt.inference import soft_predict_proba
-from ngdt.losses import LogLoss
+from ngdt.losses import HuberLoss, LogLoss
 from ngdt.testing.strategies import problems
 from reference import inference as naive
 from reference import soft as naive_soft
 from soft_cases import (
     NOT_LAZY,
     ROUTINGS,
+    AnyLoss,
     Case,
     assert_close,
     case_for,
@@ -260,7 +263,7 @@ def complete(depth, p=2, k=2, scale=1.0, seed=0):
     random = np.random.default_rng(seed)
     m = 2**depth - 1
     return Tree(scale * random.normal(size=(m, p)), scale * random.normal(size=m),
-                *complete_children(depth), random.normal(size=(m + 1, k)))
+                *balanced_children(m + 1), random.normal(size=(m + 1, k)))
 
 
 @pytest.mark.parametrize("cutoff", [1 / 64, 1 / 100, 0.0099])
@@ -327,11 +330,12 @@ def test_a_small_probability_is_not_lost_beside_a_large_one(routing, small):
 # --- forms of the data, threads ------------------------------------------------------------------
 
 
-@LEAVES
+@pytest.mark.parametrize("leaves", ["categorical", "constant", "linear"])
 @pytest.mark.parametrize("p", [20, 45, 77])     # whole vectors of 32 and of 8 numbers, and rests
 def test_ways_to_route_differ_by_rounding_only(leaves, p):
     results = []
-    for routing in ("matrix", "visits", "csr", "lazy"):
+    # The updates of linear leaves are dense, so that there are no lazy ones of splits above them.
+    for routing in ("matrix", "visits", "csr", "lazy")[:3 if leaves == "linear" else 4]:
         case = Case(leaves, 13, q=0.5, n=90, p=p, m=20, centred=False)
         case.X[case.random.random(case.X.shape) < 0.6] = 0.0
         trainer, weights, model = case.kernel(routing, 30)
@@ -344,14 +348,17 @@ def test_ways_to_route_differ_by_rounding_only(leaves, p):
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-@LEAVES
-@ROUTINGS
+@pytest.mark.parametrize(("routing", "leaves", "loss"), [
+    (routing, leaves, loss) for routing in ("matrix", "visits", "csr", "lazy")
+    for leaves, loss in (("categorical", None), *product(
+        ("constant", "linear"), (HuberLoss(3.0), AnyLoss(3.0))))
+    if (routing, leaves) != ("lazy", "linear")], ids=str)
 @pytest.mark.parametrize("batch_size", [1, 70, 150])
-def test_the_number_of_threads_changes_no_bit(leaves, routing, batch_size):
+def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):
     results = []
     for n_threads in (1, 3):
         n = 150 if batch_size > 1 else 40
-        case = case_for(routing, leaves, 4, n=n, p=5, m=150, q=0.5)
+        case = case_for(routing, leaves, 4, n=n, p=5, m=150, q=0.5, loss=loss)
         trainer, weights, model = case.kernel(routing, batch_size, n_threads)
         steps = -(-case.n // batch_size)
         losses = [
