@@ -17,6 +17,7 @@ from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer
 
 X, Y = (np.ascontiguousarray(part[::3]) for part in load_wine(return_X_y=True))
+X.flags.writeable = Y.flags.writeable = False       # nothing writes into its arguments
 LINEAR = Annealed(steps=60, leaf="linear")
 CASES = [
     *((short(each), loss) for loss in (LogLoss(), SquaredLoss())
@@ -58,6 +59,7 @@ def test_samples_of_weight_zero_do_not_exist(algorithm, loss, form):
     weight = np.random.default_rng(0).integers(0, 3, len(Y))
     used, wild, y = weight > 0, X.copy(), Y.copy()
     wild[~used], y[~used] = 1e6, 2
+    weight.flags.writeable = False
     one = tree_of(algorithm, loss).fit(form(wild), y, weight)
     other = tree_of(algorithm, loss).fit(form(X[used]), Y[used], weight[used])
     np.testing.assert_array_equal(one.apply(X), other.apply(X))
@@ -137,9 +139,11 @@ def test_a_unit_of_all_features_changes_no_prediction(algorithm, loss):
     case for case in CASES if not case[1].is_classifier], ids=str)
 def test_predictions_are_in_the_unit_of_the_targets(algorithm, loss):
     one = fitted(algorithm, loss)
-    other = tree_of(algorithm, loss, standardize=True).fit(X, 1024.0 * Y - 512.0)
-    np.testing.assert_array_equal(one.apply(X), other.apply(X))
-    np.testing.assert_allclose(other.predict(X), 1024.0 * one.predict(X) - 512.0, atol=1e-9)
+    for unit, offset in ((1024.0, 512.0), (2.0**-40, 0.0), (2.0**900, 0.0)):
+        other = tree_of(algorithm, loss, standardize=True).fit(X, unit * Y - offset)
+        np.testing.assert_array_equal(one.apply(X), other.apply(X))
+        np.testing.assert_allclose(
+            other.predict(X), unit * one.predict(X) - offset, atol=1e-12 * unit)
 
 
 @cases()

@@ -142,6 +142,7 @@ def test_bad_weights_are_refused(estimator, iris, weight, message):
 @pytest.mark.parametrize(("class_weight", "message"), [
     ({0: 1.0, 1: 1.0, 2: -1.0}, "class_weight must be finite and not negative"),
     ({0: 1.0, 1: 1.0, 2: np.nan}, "class_weight must be finite and not negative"),
+    ({0: 1.0, 1: 1.0, 2: np.inf}, "class_weight must be finite and not negative"),
     ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight and sample_weight leave no sample"),
     ({0: 1.0, "virginica": 2.0}, r"names the classes \['virginica'\], which y lacks$"),
     ({"1": 2.0}, r"names the classes \['1'\], which y lacks\. Did you mean 1\?$"),

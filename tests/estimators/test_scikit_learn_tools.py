@@ -56,17 +56,6 @@ def test_pipeline_of_sparse_data(digits):
     assert pipeline.fit(X, y).score(X, y) > 0.9
 
 
-def test_fit_does_not_write_into_its_arguments(digits):
-    X, y = digits[0][:150].copy(), digits[1][:150].copy()
-    weight = np.ones(len(y))
-    for array in (X, y, weight):
-        array.flags.writeable = False
-    estimator = ObliqueTreeClassifier(3, optimizer=SSGD(epochs=3), random_state=0)
-    before = repr(clone(estimator))
-    estimator.fit(X, y, weight)
-    assert repr(clone(estimator)) == before
-
-
 # --- other tools ---------------------------------------------------------------------------------
 
 RANDOM = np.random.default_rng(0)
