@@ -172,6 +172,16 @@ def test_few_samples(loss, n):
     assert Pruned().initialize(problem).n_leaves == 1
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore:The number of unique classes")
+def test_errors_of_all_samples_have_no_deviation():
+    """Sums of tenths in two orders differ, but a share of errors above 1 has no deviation."""
+    X, y = np.arange(6.0)[:, None], np.arange(6)
+    model = ObliqueTreeClassifier(2, init="pruned", optimizer=None, random_state=0)
+    exact, rounded = (
+        model.fit(X, y, sample_weight=np.full(6, size)).apply(X) for size in (0.125, 0.1))
+    np.testing.assert_array_equal(rounded, exact)
+
+
 def test_folds_are_stratified_and_whole():
     y = np.repeat([0, 1], [90, 12])
     problem = make_problem(np.ones((102, 1)), y)

@@ -197,7 +197,7 @@ def _larger(best, error, square, weight):
     Its errors are the least but for a standard error. The least error may be that of two leaves,
     where a class is nowhere certain, and says nothing then of how likely it is.
     """
-    share = error[best] / weight.sum()
+    share = min(1.0, error[best] / weight.sum())    # sums of equal weights may differ by rounding
     deviation = weight.sum() * np.sqrt(share * (1.0 - share) / len(weight))
     is_close = error[:best + 1] <= error[best] + deviation
     return least(np.where(is_close, square[:best + 1], np.inf))
