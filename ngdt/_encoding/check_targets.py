@@ -110,6 +110,8 @@ def check_targets(estimator, y, **check_params):
             y = as_labels(y)
     try:
         y = _check_y(y, estimator=estimator, **check_params)
+        with error_prefix("y"):
+            refuse_objects(y)
         return y.astype(np.float64) if is_numeric and y.dtype.kind in "US" else y
     except OverflowError as error:
         raise ValueError(f"y {TOO_LARGE}") from error
@@ -156,7 +158,7 @@ def as_labels(y):
     Raises
     ------
     TypeError
-        If labels are of several types, or of one that is neither string, number nor bool.
+        If labels are of several types, or numbers as objects.
     """
     given = _read(y)
     if isinstance(given, nw.Series) and (given.dtype.is_integer() or given.dtype == nw.Boolean):
@@ -187,13 +189,30 @@ def _check_types(labels, is_list):
             f"labels of several types, such as {first!r} and {text!r}: convert all to strings, or "
             "all to numbers")
     if not is_list and all(isinstance(label, Real | np.bool_) for label in others):
+        dtype = np.array(others).dtype      # object for integers that fit no type, and fractions
         raise TypeError(
             f"Unknown label type: numbers as objects, such as {first!r}: convert them by "
-            f"astype({type(first).__name__})")
-    if not isinstance(first, (Real, np.bool_, bytes, *TIMES)):
-        raise TypeError(
-            f"Unknown label type: {type(first).__name__}, where strings, numbers or bools were "
-            "expected: convert them to strings")
+            f"astype({'str' if dtype.kind == 'O' else dtype.name!r})")
+
+
+def refuse_objects(labels):
+    """Refuse labels that are neither text nor of a type of numpy, such as intervals.
+
+    Parameters
+    ----------
+    labels : ndarray, or sparse matrix of numbers
+
+    Raises
+    ------
+    TypeError
+    """
+    if labels.dtype != object:
+        return
+    for label in labels.flat:
+        if not isinstance(label, str):
+            raise TypeError(
+                f"Unknown label type: {type(label).__name__}, where strings, numbers or bools were "
+                "expected: convert them to strings")
 
 
 def _gaps_and_times(y):

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._encoding.check import spelled_by
-from ngdt._encoding.check_targets import as_labels
+from ngdt._encoding.check_targets import as_labels, refuse_objects
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import (
     check_finite,
@@ -53,6 +53,7 @@ def check_classes(classes):
             raise ValueError(f"expected a list of labels, got {classes.tolist()!r}")
         if any(map(is_missing, classes)):
             raise ValueError("a label is missing: leave it out, or give it a name")
+        refuse_objects(classes)
         if classes.dtype.kind == "f":
             check_finite("every label", classes)
         check_classification_targets(classes)

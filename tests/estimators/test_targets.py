@@ -1,5 +1,7 @@
 """Conversion between y of the user and the targets of training."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -253,12 +255,31 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 @pytest.mark.parametrize(("labels", "message"), [
     ([1, "1"], "^y: labels of several types, such as 1 and '1': convert all"),
     (np.array(["1", 1], dtype=object), "^y: labels of several types, such as 1 and '1'"),
-    (np.array([1, 2], dtype=object), r"^y: Unknown .* as objects, such as 1: .*by astype\(int\)"),
+    (np.array([1, 2], dtype=object), r"^y: Unknown .* as objects, such as 1: .*astype\('int64'\)"),
+    # By the type of the first one, others would become equal, or overflow.
+    (np.array([1, 1.5], dtype=object), r"convert them by astype\('float64'\)"),
+    (np.array([2**70, 0], dtype=object), r"convert them by astype\('str'\)"),
+    ([2**70, 0], "^y: Unknown label type: int, where strings, numbers or bools were expected"),
+    (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date, where"),
     ([object(), object()], "^y: Unknown label type: object, where strings, numbers or")])
 def test_labels_that_cannot_be_told_apart_are_refused(labels, message):
     y = [*labels] * 10 if isinstance(labels, list) else np.tile(labels, 10)
     with pytest.raises(TypeError, match=message):
         ObliqueTreeClassifier(2, optimizer=None).fit(np.zeros((20, 1)), y)
+
+
+def test_labels_of_types_of_pandas_that_are_no_labels_are_named():
+    pd = pytest.importorskip("pandas")
+    X = np.arange(20.0)[:, None]
+    parts = pd.cut(X[:, 0], 2)
+    for y in (parts, pd.Series(parts)):
+        with pytest.raises(TypeError, match=r"^y: Unknown label type: Interval, .* to strings$"):
+            ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
+    with pytest.raises(TypeError, match=r"^classes: Unknown label type: Interval"):
+        ObliqueTreeClassifier(2).partial_fit(X, parts.astype(str), classes=parts.categories)
+    with pytest.raises(TypeError, match=r"^y: Unknown label type: Timestamp"):
+        ObliqueTreeClassifier(2, optimizer=None).fit(
+            X, pd.Series(pd.date_range("2020", periods=20, tz="UTC")))
 
 
 def test_labels_of_string_dtype_are_refused():
