@@ -261,6 +261,18 @@ def test_regression_of_two_targets(diabetes):
     np.testing.assert_allclose(two[:, 0], -two[:, 1])
 
 
+@pytest.mark.parametrize("init", ["greedy", "balanced"])
+def test_a_far_target_turns_no_splits(init, diabetes):
+    X, y = diabetes
+    model, reached = quick(DeepTreeRegressor, init=init), []
+    for far in (1e6, 1e15):      # squares of the second overflow in float32
+        targets = np.where(np.arange(len(y)) == 7, far, y)
+        leaf = model.fit(X, targets).apply(X)
+        np.testing.assert_allclose(model.predict(X)[7], targets[leaf == leaf[7]].mean())
+        reached.append(leaf)
+    np.testing.assert_array_equal(*reached)
+
+
 @pytest.mark.parametrize("limits", [{"max_depth": 1}, {"max_leaf_nodes": 3}])
 @pytest.mark.parametrize("init", ["greedy", "balanced"])
 def test_limits(limits, init, halves):

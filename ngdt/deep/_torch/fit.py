@@ -81,23 +81,24 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
     -------
     Fitted
     """
+    near = problem.near     # far targets move the values of leaves, but turn no splits
     with torch_settings(problem):
-        shape, sample_weight = inputs.shape[1:], unit_weight(problem)
+        shape, sample_weight = inputs.shape[1:], unit_weight(near)
         made(trunk or split, shape, "trunk" if trunk else "split")      # or an early error
-        interrupted, whole = False, problem
+        interrupted, whole = False, near
         if stump is None:
             children = balanced_children(_n_leaves(problem))
             functions = _untrained(split, trunk, shape, children)
         else:
             modules, children, interrupted = grow(
-                lambda: split(shape), stump, problem.doing(_GROWTH_WORK, "growth"), inputs,
+                lambda: split(shape), stump, near.doing(_GROWTH_WORK, "growth"), inputs,
                 sample_weight, n_attempts)
             functions = NodeFunctions(modules, *children)
-            whole = problem.doing(1.0 - _GROWTH_WORK)
+            whole = near.doing(1.0 - _GROWTH_WORK)
         history = {}
         if optimizer is not None and len(children[0]) and not interrupted:
             progress = train_softly(
-                functions, children, optimizer, whole, problem.training_samples,
+                functions, children, optimizer, whole, near.training_samples,
                 torch.from_numpy(inputs), sample_weight, spread=stump is None)
             history, interrupted = progress.history, progress.interrupted
         return Fitted(*_hardened(functions, children, problem, inputs), history, interrupted)
