@@ -6,12 +6,14 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._core.winsorize import winsorized
+from ngdt._encoding.check import check_table
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.hints import ChecksParameters
@@ -142,7 +144,20 @@ class DeepTree(ChecksParameters, BaseEstimator):
             raise ValueError(
                 f"X has shape {tuple(shape)}, but must have one row of numbers for each sample: "
                 f"pass X.reshape(len(X), -1), and set input_shape={image}")
-        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        if sparse.issparse(X):
+            raise TypeError("X is sparse, but networks need dense samples: pass X.toarray()")
+        raw, names, categorical = check_table(self, X, "from_dtype", reset=reset)
+        names = names or [f"x{j}" for j in range(self.n_features_in_)]
+        if len(categorical):
+            raise TypeError(
+                f"X: column {names[categorical[0]]!r} holds categories, but networks need numbers: "
+                "encode it, as sklearn.preprocessing.OneHotEncoder does")
+        is_bad = ~np.isfinite(raw.numbers).all(axis=0)
+        if is_bad.any():
+            raise ValueError(
+                f"Input X contains NaN or infinity, in column {names[is_bad.argmax()]!r}, but "
+                "networks need numbers: fill gaps, as sklearn.impute.SimpleImputer does")
+        return np.ascontiguousarray(raw.numbers)
 
     def _check_input_shape(self, n_features):
         shape = self.input_shape

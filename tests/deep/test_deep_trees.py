@@ -319,6 +319,8 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
     ({"optimizer": Annealed(leaf_learning_rate=0.1)}, "leaf_learning_rate=0.1"),
     ({"stump": EndToEnd(cutoff=None)}, "cutoff=None"),
     ({"split": lambda shape: Undefined(64, 1)}, "smaller learning_rate"),
+    ({"split": lambda shape: torch.nn.Sequential(torch.nn.Flatten(0), torch.nn.Identity())},
+     "split made a module without weights to train"),
 ])
 def test_messages(parameters, message, halves):
     X, y, *_ = halves
@@ -341,6 +343,19 @@ def test_images_that_are_no_rows_are_refused(greedy, halves):
     for action in (lambda: quick().fit(images, y), lambda: greedy.predict(images)):
         with pytest.raises(ValueError, match=r"reshape.*input_shape=\(1, 8, 8\)"):
             action()
+
+
+def test_columns_that_networks_cannot_read_are_named():
+    pd = pytest.importorskip("pandas")
+    frame, y = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3}), np.arange(20) % 2
+    model = quick(optimizer=None).fit(frame, y)
+    for bad, message in (
+            (np.where(frame["b"] > 1, "yes", "no"), "column 'b' holds categories, but networks"),
+            (frame["b"].where(frame["b"] < 2), "NaN or infinity, in column 'b', but networks"),
+            (pd.Timestamp("2020-01-01"), "column 'b' of type datetime64")):
+        for action in (lambda X: quick().fit(X, y), model.predict):
+            with pytest.raises((TypeError, ValueError), match=message):
+                action(frame.assign(b=bad))
 
 
 # Of the regressor those that are not the same for the classifier.

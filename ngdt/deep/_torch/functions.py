@@ -122,6 +122,9 @@ def made(factory, input_shape, parameter):
     n_outputs : int
     """
     module = _new(factory, input_shape, parameter)
+    if parameter == "split" and not any(each.requires_grad for each in module.parameters()):
+        raise ValueError(
+            "split made a module without weights to train: use one with, such as a torch.nn.Linear")
     module.eval()
     try:
         with torch.no_grad():
