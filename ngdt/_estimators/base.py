@@ -30,6 +30,7 @@ from ngdt._estimators.resolve import (
     resolve_init,
     resolve_leaves,
     resolve_optimizers,
+    warn_of_few_samples,
     warn_of_slopes,
 )
 from ngdt._estimators.run import running
@@ -126,8 +127,10 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             init = self._scaled(init, problem, run)
         if expects_samples(optimizers):
             run.result = self._advance_stream(run, init, optimizers[0], resume)
-        else:
-            run.result = train(problem, init, optimizers, limit=False)
+            return
+        if resume:
+            warn_of_few_samples(problem)
+        run.result = train(problem, init, optimizers, limit=False)
 
     def _sized(self, problem):
         """The problem with a depth, where nothing chooses the size of the initial tree."""

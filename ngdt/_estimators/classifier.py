@@ -249,7 +249,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Warns
         -----
         UserWarning
-            If the present tree has linear leaves, which are replaced by constant ones.
+            If the present tree has linear leaves, which are replaced by constant ones, or is
+            fitted to fewer than 50 samples.
         """
         resume = hasattr(self, "tree_")
         if not resume and classes is None:

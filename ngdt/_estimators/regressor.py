@@ -227,7 +227,8 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         Warns
         -----
         UserWarning
-            If the present tree has linear leaves, which are replaced by constant ones.
+            If the present tree has linear leaves, which are replaced by constant ones, or is
+            fitted to fewer than 50 samples.
         """
         return self._partial_fit(X, y, sample_weight)
 

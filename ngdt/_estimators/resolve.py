@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._training.problem import Problem
+from ngdt._util.numbers import count
 from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt._util.warn import warn
 from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
@@ -27,6 +28,10 @@ _INIT = (INITIALIZERS, Initializer, "an Initializer, a Tree, a fitted estimator 
 _OPTIMIZER = (
     OPTIMIZERS, Optimizer, "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None])
 _ITEM = OPTIMIZERS, Optimizer, "an Optimizer", list(OPTIMIZERS)
+# Number of samples below which a later batch ruins a tree. One of 400 samples had an R² of 0.83:
+# after one more sample it was below zero, after 20 less by 0.5, after 50 by 0.3, and after 100 the
+# same, by each optimizer.
+_MIN_BATCH = 50
 # Number of names that a message lists.
 _MAX_NAMES = 5
 # Names of losses in other packages.
@@ -201,6 +206,20 @@ def warn_of_slopes(estimator, init, optimizers):
         warn(
             "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
             "leaf='constant' before partial_fit")
+
+
+def warn_of_few_samples(problem):
+    """Warn that a later batch is so small that the tree will forget the others.
+
+    Warns
+    -----
+    UserWarning
+    """
+    n_samples = len(problem.training_samples)
+    if n_samples < _MIN_BATCH:
+        warn(
+            f"partial_fit fits the present tree to {count(n_samples, 'sample')} alone, and it may "
+            "forget the others: collect some hundred for each call")
 
 
 def _lose_slopes(estimator, init, optimizers):

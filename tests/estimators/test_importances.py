@@ -259,9 +259,9 @@ def test_splits_that_gain_nothing_have_no_importance():
 
 
 def test_importances_of_targets_far_out():
-    X = np.arange(40.0)[:, None] * [1.0, 0.0]
+    X = np.arange(50.0)[:, None] * [1.0, 0.0]
     tree = ObliqueTreeRegressor(optimizer="ssgd", random_state=0).partial_fit(
-        X, np.tile([0.0, 1.0], 20))
+        X, np.tile([0.0, 1.0], 25))
     tree.partial_fit(X, 1e35 * (X[:, 0] > 20))
     assert np.isfinite(tree.feature_importances_).all()
 

@@ -195,7 +195,7 @@ def test_partial_fit_keeps_what_its_samples_do_not_reach(wine):
         4, init="random_complete", optimizer=SSGD(epochs=1), random_state=0)
     model.partial_fit(X, y, classes=np.unique(y))
     assert model.get_n_leaves() == 16
-    assert model.partial_fit(X[:5], y[:5]).get_n_leaves() == 16
+    assert model.partial_fit(X[:50], y[:50]).get_n_leaves() == 16
 
 
 @pytest.mark.parametrize(("parameters", "message"), [

@@ -85,6 +85,16 @@ def test_partial_fit_of_a_classifier(digits):
     assert estimator.n_classes_ == 10
 
 
+def test_small_batches_after_the_first_are_warned_of(iris):
+    X, y = iris
+    model = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3), random_state=0)
+    model.partial_fit(X[::10], y[::10], classes=[0, 1, 2]).partial_fit(X[::3], y[::3])
+    with pytest.warns(UserWarning, match="fits the present tree to 1 sample alone, .* forget"):
+        model.partial_fit(X[:1], y[:1])
+    with pytest.warns(UserWarning, match="to 49 samples alone"):
+        model.partial_fit(X[::3], y[::3], sample_weight=np.arange(50) > 0)
+
+
 def test_partial_fit_wants_all_classes_first(iris):
     X, y = iris
     estimator = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3))
