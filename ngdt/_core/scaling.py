@@ -7,6 +7,7 @@ from scipy import sparse
 
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._util.validation import stored_per_sample
+from ngdt._util.warn import warn
 
 # Dense data are wide with more features than this. With fewer, soft training of the features takes
 # seconds, and was more accurate on 300 samples of MNIST by 3 points.
@@ -204,6 +205,11 @@ class Scaling(_OfFeatures):
         ValueError
             If the range of a feature does not fit the type of X or, with ``standardize=False``, the
             squares of its values do not fit float32.
+
+        Warns
+        -----
+        UserWarning
+            If features vary, but all so little that their inverse scales overflow.
         """
         if standardize is False:
             _check_size(X, sample_weight)
@@ -243,6 +249,10 @@ class Scaling(_OfFeatures):
         # The mean of equal numbers may differ from them in the last digits. And kernels multiply by
         # the inverse of the scale, in the type of the data.
         tiny = float(np.finfo(X.dtype).tiny)
+        if 0.0 < scale.max(initial=0.0) < tiny:
+            warn(
+                f"X: no feature varies by more than {tiny:.2g}, the least normal {X.dtype}, and "
+                "most methods of training take all for constant: multiply X by a large number")
         is_constant = scale <= np.maximum(1e-14 * np.abs(mean), tiny)
         scale = np.where(is_constant, 1.0, np.minimum(scale, 1.0 / tiny))
         center = mean.astype(X.dtype).astype(np.float64)

@@ -122,6 +122,7 @@ def test_center_and_factor_are_numbers_of_the_type_of_the_data(X, dtype):
     np.testing.assert_allclose(inverse.astype(dtype), inverse, rtol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:X. no feature varies by more than 1.2e-38")
 @FORMS
 def test_scales_that_the_type_can_hardly_hold(form):
     X = np.array([[-1.0], [1.0], [1.0], [-1.0]])
@@ -132,6 +133,19 @@ def test_scales_that_the_type_can_hardly_hold(form):
         assert (scaling.scale > 0).all()
         with np.errstate(over="raise"):
             assert np.isfinite((1.0 / scaling.scale).astype(dtype)).all()
+
+
+@FORMS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("standardize", [True, "global"])
+def test_features_that_vary_too_little_are_warned_of(form, dtype, standardize):
+    tiny = np.float64(np.finfo(dtype).tiny)
+    X = np.array([[0.1 * tiny, 0.0], [0.0, 0.0], [0.2 * tiny, 0.0]]).astype(dtype)
+    with pytest.warns(UserWarning, match=rf"no feature varies .* {X.dtype}, .*: multiply X"):
+        Scaling.fit(form(X), np.ones(3), standardize)
+    # Beside a feature of numbers, such noise is constant, as are zeros.
+    Scaling.fit(form(np.hstack([X, X / tiny])), np.ones(3), standardize)
+    Scaling.fit(form(0.0 * X), np.ones(3), standardize)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])

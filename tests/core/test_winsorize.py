@@ -146,6 +146,7 @@ def test_filled_values_do_not_count(form):
     assert scaling.scale[0] == MIN_TWO_VALUED
 
 
+@pytest.mark.filterwarnings("ignore:X. no feature varies")
 @pytest.mark.parametrize("size", [1e-310, 5e-324])
 def test_a_spread_that_is_no_normal_number_is_none(size):
     scaling = Scaling.fit(np.array([[0.0], [size]]), np.ones(2), True)

@@ -92,7 +92,8 @@ LARGEST = np.finfo(np.float32).max
     np.where(UNIFORM > 0.0, LARGEST, -LARGEST) / np.float32(2),
     sparse.csr_array(UNIFORM * 1e-320),
 ])
-@pytest.mark.filterwarnings("ignore:(overflow|invalid value):RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:(overflow|invalid value):RuntimeWarning", "ignore:X. no feature varies")
 def test_features_near_the_limits_of_their_type(X, norm_limit, capfd):
     y = UNIFORM[:, 0] > 0.0
     init = Tree(np.eye(1, 6), [0.0], [~0], [~1], np.eye(2))
