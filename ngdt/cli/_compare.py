@@ -145,7 +145,12 @@ def _folds(X, y, task, arguments):
         np.unique(y, return_counts=True)[1].min() >= arguments.folds)
     folds = (StratifiedKFold if is_stratified else KFold)(
         arguments.folds, shuffle=True, random_state=arguments.seed)
-    return list(folds.split(X, y))
+    found = list(folds.split(X, y))
+    if task == "classification" and any((y[train] == y[train[0]]).all() for train, _ in found):
+        raise Mistake(
+            "--folds: without the rows of one fold, the target is the same in all others, of which "
+            "nothing can be learnt. Add rows of other classes, or try another --seed")
+    return found
 
 
 def _cross_validated(model, X, y, folds, task, activity):

@@ -422,6 +422,14 @@ def test_a_class_that_training_rows_lack_has_no_probability(run, folder):
     assert 36.04 / 21 < log_loss < 36.04 / 21 + 0.3
 
 
+def test_folds_that_leave_one_class_are_refused(mistake, folder):
+    """Before any training: boosting and the linear model of scikit-learn fail."""
+    pd.DataFrame({"x": np.arange(21), "y": ["a"] * 20 + ["c"]}).to_csv(
+        folder / "single.csv", index=False)
+    said = mistake("compare", "single.csv", "-t", "y", "--folds", "3", "--models", "linear", "-q")
+    assert "without the rows of one fold, the target is the same in all others" in said
+
+
 def test_intervals_cover_the_truth():
     random, n_inside = np.random.default_rng(0), 0
     for _ in range(40):
