@@ -186,8 +186,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         return ObliqueTreeClassifier(optimizer=TAO()) if self.estimator is None else self.estimator
 
     def _scorer(self):
-        default = "accuracy" if is_classifier(self._estimator()) else "r2"
-        return get_scorer(default if self.scoring is None else self.scoring)
+        return _score if self.scoring is None else get_scorer(self.scoring)
 
     def _checked(self, X):
         check_is_fitted(self)
@@ -237,7 +236,8 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         float
         """
         check_is_fitted(self)
-        return self._scorer()(self, X, y, **_weighed(sample_weight))
+        scored = self.estimator_ if self.scoring is None else self
+        return self._scorer()(scored, X, y, **_weighed(sample_weight))
 
     apply = _of_tree("apply")
     decision_path = _of_tree("decision_path")
@@ -297,6 +297,11 @@ def _folds(cv, X, y, weight, stratify):
         raise ValueError(
             "cv must give each fold at least one training and one test sample of positive weight")
     return folds
+
+
+def _score(model, X, y, **weights):
+    """Score of a model itself, whose R2 is one of targets of any size."""
+    return model.score(X, y, **weights)
 
 
 def _weighed(weight):

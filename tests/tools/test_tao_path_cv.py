@@ -44,6 +44,17 @@ def test_no_C_has_a_score():
         TAOPathCV(estimator, Cs=2, cv=folds, scoring="roc_auc").fit(X, y)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_unit_of_targets_does_not_decide():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    found = [TAOPathCV(
+        ObliqueTreeRegressor(2, leaf="constant", optimizer="tao", random_state=0), Cs=2, cv=2).fit(
+            X, unit * X[:, 0]) for unit in (1.0, 2.0**600)]
+    np.testing.assert_allclose(found[1].scores_, found[0].scores_)
+    assert found[1].score(X, 2.0**600 * X[:, 0]) == found[1].estimator_.score(
+        X, 2.0**600 * X[:, 0])
+
+
 @pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 def test_samples_of_weight_zero_are_in_no_fold(estimator):
     X, y = (load_iris if estimator is ObliqueTreeClassifier else load_diabetes)(return_X_y=True)
