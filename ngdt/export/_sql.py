@@ -54,7 +54,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         string, number nor bool.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if it has no classes
-        and `probabilities` is True, or if a name or a label holds a null character or a surrogate.
+        and `probabilities` is True, if two columns of the result would have one name, or if a name
+        or a label holds a null character or a surrogate.
 
     Notes
     -----
@@ -99,7 +100,14 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     else:
         texts, source = _of_classes(writer, exported.classes, source, probabilities)
         names = [prediction, *(f"probability_{label}" for label in exported.classes)]
-    query = _select(map(quoted, columns), zip(names, texts, strict=False), source)
+    results = list(zip(names, texts, strict=False))
+    selected = [*columns, *(name for name, _ in results)]
+    for name in selected:
+        if selected.count(name) > 1:
+            raise ValueError(
+                f"columns and prediction: the result would have two columns {name!r}. Choose "
+                "another prediction, or leave it out of columns")
+    query = _select(map(quoted, columns), results, source)
     check_writable(query, "SQL")
     return query
 

@@ -179,6 +179,15 @@ def test_numbers_have_no_probabilities(diabetes):
             export_sql(each, probabilities=True)
 
 
+@pytest.mark.parametrize("names", [
+    {"columns": ["id", "prediction"]}, {"columns": ["probability_0"]},
+    {"prediction": "probability_0"}])
+def test_each_column_of_the_result_has_a_name_of_its_own(iris, names):
+    model = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(*iris)
+    with pytest.raises(ValueError, match=r"would have two columns '(prediction|probability_0)'"):
+        export_sql(model, probabilities=True, **names)
+
+
 def test_several_targets(diabetes):
     X, y = diabetes
     model = ObliqueTreeRegressor(3, optimizer=None).fit(X, np.column_stack([y, -y]))
