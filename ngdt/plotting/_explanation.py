@@ -7,8 +7,8 @@ import numpy as np
 from ngdt._util.numbers import format_value
 from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short, shortened
 
-# Height of a bar, and of the title and ticks of a panel, in inches.
-_BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.95
+# Height of a bar, of the title and ticks of a panel, and of a panel without bars, in inches.
+_BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT = 0.24, 0.95, 0.5
 # Characters of a prediction, of a column and of a rule.
 _SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH = 32, 28, 60
 _LINE_LENGTH = 40       # of two predictions that are side by side
@@ -22,9 +22,9 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
     column, red if it is positive and blue if it is negative. The last point is the sum: the
     prediction or, for a node, the margin of the sample, its weighted sum minus the limit. For a
-    rule on one number, it is in the unit of this number. The title
-    of a node is its rule with the answer; below the panel are the predictions for both answers.
-    A new figure has a key of the colours.
+    rule on one number, it is in the unit of this number; a rule on the categories of one column has
+    no bars. The title of a node is its rule with the answer; below the panel are the predictions
+    for both answers. A new figure has a key of the colours.
 
     Parameters
     ----------
@@ -55,17 +55,18 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
                         "model.explain(X)[0]")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    panels = [_bars(terms.by_column(), n_terms, "sum") if sides is None else
-              _bars(terms.by_column().in_unit(), n_terms, "sum − limit")
+    panels = [(_bars_of_leaf if sides is None else _bars_of_node)(terms.by_column(), n_terms)
               for terms, sides in zip(
                   explanation.sums().values(), explanation.sides(), strict=True)]
     if axes is None:
-        heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) for bars in panels] or [1.0]
+        heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
+                   for bars in panels] or [1.0]
         figure, axes = plt.subplots(
             len(heights), figsize=(6.5, 0.7 + sum(heights)), height_ratios=heights, squeeze=False,
             layout="constrained")
         figure.suptitle(f"prediction: {explanation.prediction}", fontsize=11, parse_math=False)
-        _draw_key(figure, explanation)
+        if any(panels):
+            _draw_key(figure, explanation)
         if not panels:
             axes[0, 0].set_axis_off()
     axes = np.ravel(axes)
@@ -96,14 +97,21 @@ def _draw_key(figure, explanation):
     """Explain the colours below the panels."""
     from matplotlib.patches import Patch
 
-    sides = explanation.sides()
-    if not sides:
-        return
-    of_nodes = any(sides)
+    of_nodes = any(explanation.sides())
     figure.legend(
         handles=[Patch(color=BLUE, label=f"lowers the sum{' (to the left)' * of_nodes}"),
                  Patch(color=RED, label=f"raises the sum{' (to the right)' * of_nodes}")],
         loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+
+
+def _bars_of_leaf(terms, n_terms):
+    return _bars(terms, n_terms, "sum")
+
+
+def _bars_of_node(terms, n_terms):
+    if len(terms.names) == 1 and np.isnan(terms.values[0]):
+        return []       # the title says all of a rule on categories
+    return _bars(terms.in_unit(), n_terms, "sum − limit")
 
 
 def _bars(terms, n_terms, total):
@@ -124,6 +132,9 @@ def _bars(terms, n_terms, total):
 
 
 def _draw(ax, bars, has_zero):
+    if not bars:
+        ax.set_axis_off()
+        return
     begins, ends, names, colors = zip(*bars, strict=True)
     places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
     ax.barh(places, lengths, left=begins, color=colors, height=0.72)

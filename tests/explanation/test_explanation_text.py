@@ -517,6 +517,18 @@ def test_bars_of_a_rule_on_one_number_are_in_its_unit(plt):
     assert (bar.get_x(), bar.get_width()) == (-4.0, 3.0)
 
 
+def test_rules_on_categories_have_no_bars(plt):
+    table = pd.DataFrame({
+        "city": np.repeat(["Bern", "Rome"], 20), "age": np.tile(np.arange(20.0), 2)})
+    model = ObliqueTreeRegressor(2, leaf="constant", optimizer=None).fit(
+        table, np.where(table["city"] == "Rome", table["age"] > 9, 5.0))
+    first, second = model.explain(table[-1:])[0].plot()
+    assert [first.get_title(loc="left"), second.get_title(loc="left")] == [
+        "city is Rome: yes", "age ≤ 9.5: no"]
+    assert [len(ax.patches) for ax in (first, second)] == [0, 3]
+    assert [text.get_text() for text in first.texts] == ["← no: 5", "yes: 1 →"]
+
+
 def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
     X, y = iris
     names = np.array(["setosa", "versi$color", "virgin$ica"])
