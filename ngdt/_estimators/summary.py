@@ -225,8 +225,7 @@ def _trained_by(estimator):
               if isinstance(each, Optimizer) and not each.metrics]
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None and not names:    # Ctrl-C may leave a tree of the folds
-        names = [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", chosen)
-                 if word in OPTIMIZERS]
+        names = _optimizers_in(chosen)
     return [name for name in dict.fromkeys(names) if name not in _FINISHING]
 
 
@@ -298,22 +297,27 @@ def _listed(head, items):
 
 
 def _noun(candidate):
-    """What a candidate is, in the words of `kind_`, and what tells it from others of this kind."""
-    noun, trained_by, notes = "", [], []
-    for part in candidate.split(", "):
+    """Noun for a candidate, as in `kind_`, with what tells it from others of its kind."""
+    noun, notes, trained_by = "", [], _optimizers_in(candidate)
+    for k, part in enumerate(candidate.split(", ")):
         word, *settings = part.split()
         if word in OPTIMIZERS:
-            trained_by.append(OPTIMIZERS[word].__name__)
             notes += settings
         elif part == "linear":
             notes.append("linear leaves")
-        elif noun or trained_by:
+        elif k > 0:
             notes.append(part)
         else:
             noun = INITIALIZERS[part].noun if part in INITIALIZERS else part
     if trained_by:
         noun = _trained(noun or "tree", trained_by)
     return ", ".join([noun or Pruned.noun, *notes])
+
+
+def _optimizers_in(candidate):
+    """Class names of the optimizers in the name of a candidate."""
+    return [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", candidate)
+            if word in OPTIMIZERS]
 
 
 def _trained(noun, names):
