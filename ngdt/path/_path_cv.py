@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils._param_validation import StrOptions
@@ -186,7 +186,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         return ObliqueTreeClassifier(optimizer=TAO()) if self.estimator is None else self.estimator
 
     def _scorer(self):
-        return _score if self.scoring is None else get_scorer(self.scoring)
+        return check_scoring(self._estimator(), self.scoring)    # None: the score of an estimator
 
     def _checked(self, X):
         check_is_fitted(self)
@@ -297,11 +297,6 @@ def _folds(cv, X, y, weight, stratify):
         raise ValueError(
             "cv must give each fold at least one training and one test sample of positive weight")
     return folds
-
-
-def _score(model, X, y, **weights):
-    """Score of a model itself, whose R2 is one of targets of any size."""
-    return model.score(X, y, **weights)
 
 
 def _weighed(weight):
