@@ -55,7 +55,8 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
                         "model.explain(X)[0]")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    panels = [(_bars_of_leaf if sides is None else _bars_of_node)(terms.by_column(), n_terms)
+    panels = [_bars(terms.by_column(), n_terms) if sides is None else
+              _bars_of_node(terms.by_column(), n_terms)
               for terms, sides in zip(
                   explanation.sums().values(), explanation.sides(), strict=True)]
     if axes is None:
@@ -104,17 +105,13 @@ def _draw_key(figure, explanation):
         loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 
-def _bars_of_leaf(terms, n_terms):
-    return _bars(terms, n_terms, "sum")
-
-
 def _bars_of_node(terms, n_terms):
     if len(terms.names) == 1 and np.isnan(terms.values[0]):
         return []       # the title says all of a rule on categories
     return _bars(terms.in_unit(), n_terms, "sum − limit")
 
 
-def _bars(terms, n_terms, total):
+def _bars(terms, n_terms, total="sum"):
     """Start, end, label and colour of each bar."""
     rows = terms.rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
