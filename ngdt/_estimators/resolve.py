@@ -219,7 +219,7 @@ def warn_of_few_samples(problem):
     if n_samples < _MIN_BATCH:
         warn(
             f"partial_fit fits the present tree to {count(n_samples, 'sample')} alone, and it may "
-            "forget the others: collect some hundred for each call")
+            "forget the others: collect a few hundred for each call")
 
 
 def _lose_slopes(estimator, init, optimizers):
