@@ -22,7 +22,7 @@ _LAST_TAO = TAO(C=10.0, max_passes=policy.N_PASSES)
 
 
 def default_candidates(problem, leaf="constant", linear_leaves=None):
-    """The trees that compete by default, list of `Candidate`, the one that is preferred first.
+    """The trees that compete by default, list of `Candidate`, in the order of preference.
 
     Leaves are "constant", "linear" as `linear_leaves` makes them, or both for "auto".
     """
@@ -90,14 +90,16 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
     if leaf == "linear":
         return linear
-    greedy = [_tao(policy.CLASS_C), Candidate("pruned", "pruned")]
+    greedy = [_tao(policy.CLASS_C)]
+    has_wide_tree = RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X))
     has_score = problem.n_outputs == 2 and node_type(problem.loss) is not None
+    if has_score and takes_models(problem, single=True) and not has_wide_tree:
+        greedy.append(Candidate("score bands", ScoreBands()))
     if has_score and takes_model_trees(problem) and has_few_samples(problem):
         greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
-    if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
+    greedy.append(Candidate("pruned", "pruned"))
+    if has_wide_tree:
         return [_wide_candidate(problem), *greedy, *linear]
-    if has_score and takes_models(problem, single=True):
-        greedy.append(Candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
 
 

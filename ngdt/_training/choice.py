@@ -1,8 +1,8 @@
 """Choice between ways to make a tree, on samples that they were not trained on.
 
-The first candidate is preferred: another one wins only if it is clearly better. Of several trees
-that are about equally good, the one with the least error on a few samples is so by luck, and no
-more accurate on others than one that is taken whatever the luck.
+Candidates are listed in the order of preference: one takes the place of those before it only if it
+is clearly better. Of several trees that are about equally good, the one with the least error on a
+few samples is so by luck, and no more accurate on others than one that is taken whatever the luck.
 """
 
 from collections import defaultdict
@@ -121,7 +121,7 @@ class Choice:
     ----------
     candidates : list of Candidate
         Each has a `name`, and a method `make`, which takes a `Fold` and returns a `TrainingResult`.
-        The first one is preferred.
+        In the order of preference.
     folds : list of Fold
     """
 
@@ -166,18 +166,17 @@ class Choice:
     def ranked(self):
         """The candidates that were tested: the winner, and the others by their errors.
 
-        If several are clearly better than the first one, the one with the least error wins, unless
-        another one is clearly better than this one, too.
+        In the order of the list, a candidate that is clearly better than the first one takes the
+        place of the winner so far if it is clearly better than this one, too.
         """
         tested = [each for each in self.candidates if self.scores[each]]
         if not tested:
             return []
-        tested.sort(key=lambda each: (-len(self.scores[each]), self.mean_error(each)[0]))
-        winners = [each for each in tested if each in self.alive and self.wins(each)]
-        winner = [*winners, self.first][0]
-        for each in winners[1:]:
-            if self.wins(each, winner):
+        winner = self.first
+        for each in tested:
+            if each in self.alive and self.wins(each) and self.wins(each, winner):
                 winner = each
+        tested.sort(key=lambda each: (-len(self.scores[each]), self.mean_error(each)[0]))
         return [winner, *(each for each in tested if each is not winner)]
 
     def mean_error(self, candidate, of="error"):
