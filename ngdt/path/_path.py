@@ -137,19 +137,19 @@ class TAOPath:
         return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in zip(
             *columns.values(), strict=True))])
 
-    def plot(self, *, axes=None):
+    def plot(self, *, ax=None):
         """Plot errors, sizes and costs over C; see `ngdt.plotting.plot_path`.
 
         Parameters
         ----------
-        axes : sequence of four matplotlib Axes, default=None
+        ax : sequence of four matplotlib Axes, default=None
             Where to draw. None makes a new figure.
 
         Returns
         -------
         list of matplotlib Axes
         """
-        return plot_path(self, axes=axes)
+        return plot_path(self, ax=ax)
 
 
 def tao_path(

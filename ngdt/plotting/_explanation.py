@@ -14,7 +14,7 @@ _SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH = 32, 28, 60
 _LINE_LENGTH = 40       # of two predictions that are side by side
 
 
-def plot_explanation(explanation, *, n_terms=5, axes=None):
+def plot_explanation(explanation, *, n_terms=5, ax=None):
     """Plot the explanation of a prediction: the contribution of each feature, sum by sum.
 
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
@@ -32,7 +32,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
         As `explain` returns them, one for each sample.
     n_terms : int, default=5
         Number of terms of a sum that are drawn. The others are summed up.
-    axes : matplotlib Axes or array of these, default=None
+    ax : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each sum. None makes a new figure.
 
     Returns
@@ -59,21 +59,21 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
               _bars_of_node(terms.by_column(), n_terms)
               for terms, sides in zip(
                   explanation.sums().values(), explanation.sides(), strict=True)]
-    if axes is None:
+    if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
                    for bars in panels] or [1.0]
-        figure, axes = plt.subplots(
+        figure, ax = plt.subplots(
             len(heights), figsize=(6.5, 0.7 + sum(heights)), height_ratios=heights, squeeze=False,
             layout="constrained")
         figure.suptitle(f"prediction: {explanation.prediction}", fontsize=11, parse_math=False)
         if any(panels):
             _draw_key(figure, explanation)
         if not panels:
-            axes[0, 0].set_axis_off()
-    axes = np.ravel(axes)
+            ax[0, 0].set_axis_off()
+    axes = np.ravel(ax)
     if len(axes) < len(panels):
         raise ValueError(
-            f"axes must be at least one for each of the {len(panels)} sums, got {len(axes)}")
+            f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")
     for title, sides, bars, ax in zip(
             explanation.titles(), explanation.sides(), panels, axes, strict=False):
         _draw(ax, bars, has_zero=sides is not None)     # the boundary

@@ -5,14 +5,14 @@ import numpy as np
 from ngdt.plotting._style import BLUE, RED, import_pyplot
 
 
-def plot_path(path, *, axes=None):
+def plot_path(path, *, ax=None):
     """Plot errors, size, path length and multiplications of the trees of a path over C.
 
     Parameters
     ----------
     path : TAOPath
         The return value of `ngdt.tao_path`.
-    axes : array of four matplotlib Axes, default=None
+    ax : array of four matplotlib Axes, default=None
         Where to draw. None makes a new figure.
 
     Returns
@@ -38,11 +38,11 @@ def plot_path(path, *, axes=None):
     if not hasattr(path, "n_multiplications"):
         raise TypeError(
             f"path must be a TAOPath, as ngdt.tao_path returns it, got {type(path).__name__}")
-    if axes is None:
-        _, axes = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
-    axes = list(np.ravel(axes))
+    if ax is None:
+        _, ax = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+    axes = list(np.ravel(ax))
     if len(axes) != 4:
-        raise ValueError(f"axes must be an array of four matplotlib Axes, got {len(axes)}")
+        raise ValueError(f"ax must be an array of four matplotlib Axes, got {len(axes)}")
     errors, sizes, lengths, multiplications = axes
     marker = "o" if len(path.Cs) < 3 else ""
 

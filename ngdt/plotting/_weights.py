@@ -94,7 +94,7 @@ def draw_effects(ax, captions, weights):
         hidden_terms(captions, effect, _N_BARS), fontsize=6.5, color="0.4", labelpad=2)
 
 
-def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
+def plot_weights(model, *, shape=None, nodes=None, feature_names=None, ax=None, X=None):
     """Plot the weights of single nodes.
 
     Parameters
@@ -113,7 +113,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         Ids of the internal nodes. None takes the root and its children that are internal nodes.
     feature_names : sequence of str, default=None
         Labels of the bars; long names are cut. None takes ``feature_names_in_`` of the estimator.
-    axes : matplotlib Axes or array of these, default=None
+    ax : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each node. None makes a new figure.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples. None takes the samples of the last call of `fit`
@@ -152,20 +152,20 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         raise ValueError(
             f"nodes must be a list of ids of internal nodes, from 0 to {tree.n_internal - 1}, "
             f"got {nodes!r}")
-    if axes is None:
+    if ax is None:
         columns = max(1, len(nodes))
-        figure, axes = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
+        figure, ax = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
         if len(nodes):
             keys = [Patch(color=color, label=label) for color, label in DIRECTIONS.items()]
             figure.legend(
                 handles=keys, loc="outside lower center", ncols=min(2, columns),
                 fontsize=8, frameon=False)
         else:
-            axes.set_axis_off()
-    axes = np.ravel(axes)
+            ax.set_axis_off()
+    axes = np.ravel(ax)
     if len(axes) < len(nodes):
         raise ValueError(
-            f"axes must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
+            f"ax must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
     for node, ax in zip(map(int, nodes), axes, strict=False):
         draw_split(ax, captions, node, shape)
         ax.set_title(titles.get(node, f"node {node}"), fontsize=10)

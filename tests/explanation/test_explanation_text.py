@@ -560,9 +560,9 @@ def test_axes_that_are_given(plt, iris):
     model = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
     explanation = model.explain(iris[0][100:101])[0]
     _, axes = plt.subplots(1, 3)
-    assert plot_explanation(explanation, axes=axes) == list(axes[:2])
-    with pytest.raises(ValueError, match="axes must be at least one for each of the 2 sums, got 1"):
-        explanation.plot(axes=axes[0])
+    assert plot_explanation(explanation, ax=axes) == list(axes[:2])
+    with pytest.raises(ValueError, match="ax must be at least one for each of the 2 sums, got 1"):
+        explanation.plot(ax=axes[0])
     with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
         explanation.plot(n_terms=0)
     with pytest.raises(TypeError, match=r"explanation must be of one sample: .*explain\(X\)\[0\]"):

@@ -125,7 +125,7 @@ def test_wrong_arguments(classifier, iris):
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(nodes=0), dict(nodes=[0.5]), dict(nodes=[-1]), dict(nodes=["root"]), dict(axes=[])])
+    dict(nodes=0), dict(nodes=[0.5]), dict(nodes=[-1]), dict(nodes=["root"]), dict(ax=[])])
 def test_wrong_arguments_of_weights(classifier, arguments):
     (name,) = arguments
     with pytest.raises(ValueError, match=f"^{name} must be"):
@@ -142,4 +142,4 @@ def test_names_are_those_of_the_data_frame(iris):
 
 def test_a_single_axes_will_do(classifier, plt):
     _, ax = plt.subplots()
-    assert plotting.plot_weights(classifier, nodes=[0], axes=ax) == [ax]
+    assert plotting.plot_weights(classifier, nodes=[0], ax=ax) == [ax]

@@ -417,7 +417,7 @@ def test_four_curves(digits, plt):
     assert all(ax.get_xscale() == "log" for ax in axes)
     # Axes of the caller; without validation samples there is no such line.
     given = plt.subplots(2, 2)[1].ravel()
-    assert tao_path(X, y, Cs=2, estimator=tao_tree(2)).plot(axes=given) == list(given)
+    assert tao_path(X, y, Cs=2, estimator=tao_tree(2)).plot(ax=given) == list(given)
     assert [line.get_label() for line in given[0].get_lines()] == ["training"]
     with pytest.raises(ValueError, match="four"):
-        path.plot(axes=given[:2])
+        path.plot(ax=given[:2])
