@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueTreeClassifier
 from ngdt.optimizers import TAO
+from ngdt.plotting import plot_explanation
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data.filter(like="worst "), data.target_names[data.target]
@@ -52,7 +53,7 @@ tree.fit(X_train, y_train)
 print(f"test accuracy {tree.score(X_test, y_test):.1%}")
 explanation = min(tree.explain(X_test[tree.predict(X_test) == "malignant"]),
                   key=lambda each: each.smallest_change().distance)
-explanation.plot()
+plot_explanation(explanation)
 plt.show()
 
 # %%

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueTreeClassifier, tao_path
 from ngdt.optimizers import TAO, Annealed
-from ngdt.plotting import plot_tree
+from ngdt.plotting import plot_path, plot_tree
 
 X, y = load_digits(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
@@ -36,5 +36,5 @@ plt.show()
 
 estimator = ObliqueTreeClassifier(max_depth=6, optimizer=TAO())
 path = tao_path(X_train, y_train, Cs=9, estimator=estimator, X_val=X_test, y_val=y_test)
-path.plot()
+plot_path(path)
 plt.show()

@@ -8,6 +8,7 @@ from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import Mistake, positive_int
 from ngdt.cli._tables import add_data_arguments, samples_for
+from ngdt.plotting import plot_explanation
 
 HELP = "say why rows of a table are predicted as they are"
 
@@ -23,7 +24,7 @@ def _png(explanations, arguments):
         raise Mistake("a picture shows one row: give --row a single number")
     pyplot()
     (explanation,) = explanations
-    return image(explanation.plot(n_terms=arguments.terms)[0].figure)
+    return image(plot_explanation(explanation, n_terms=arguments.terms)[0].figure)
 
 
 FORMATS = {"text": (_text, (".txt",)), "png": (_png, (".png",))}

@@ -85,24 +85,6 @@ class Explanation(ABC):
         """
         return Explanations([self]).to_frame().drop(columns="sample")
 
-    def plot(self, n_terms=5, ax=None):
-        """Plot the terms: :func:`ngdt.plotting.plot_explanation`.
-
-        Parameters
-        ----------
-        n_terms : int, default=5
-            Number of terms of a sum that are drawn. The others are summed up.
-        ax : array of matplotlib Axes, default=None
-            Where to draw: at least one for each sum. None makes a new figure.
-
-        Returns
-        -------
-        list of matplotlib Axes
-        """
-        from ngdt.plotting import plot_explanation
-
-        return plot_explanation(self, n_terms=n_terms, ax=ax)
-
     def __str__(self):
         return self.text()
 

@@ -19,7 +19,6 @@ from ngdt._util.numbers import aligned
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
-from ngdt.plotting import plot_path
 
 # First and last value if Cs is a number of values.
 LARGEST_C, SMALLEST_C = 1.0, 1e-3
@@ -108,6 +107,10 @@ class TAOPath:
         Cost of predictions for the training samples, as in `prediction_cost`; ``path_length.mean``,
         ``.min`` and ``.max`` are arrays of shape (n_Cs,).
 
+    See Also
+    --------
+    ngdt.plotting.plot_path : Draws them.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -136,20 +139,6 @@ class TAOPath:
             del columns["validation error"]
         return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in zip(
             *columns.values(), strict=True))])
-
-    def plot(self, *, ax=None):
-        """Plot errors, sizes and costs over C; see `ngdt.plotting.plot_path`.
-
-        Parameters
-        ----------
-        ax : sequence of four matplotlib Axes, default=None
-            Where to draw. None makes a new figure.
-
-        Returns
-        -------
-        list of matplotlib Axes
-        """
-        return plot_path(self, ax=ax)
 
 
 def tao_path(

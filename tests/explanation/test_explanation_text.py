@@ -99,7 +99,7 @@ def test_two_categories_are_one_term(plt):
         3, init="random", optimizer=None, max_depth=2, random_state=0).fit(frame, y)
     for model in (tree, forest):
         (explanation,) = model.explain(frame[:1])
-        (ax,) = explanation.plot()
+        (ax,) = plot_explanation(explanation)
         labels = [label.get_text() for label in ax.get_yticklabels()]
         lines = re.findall("sex = male$", explanation.text(), re.M)
         assert len(lines) == labels.count("sex = male") == 1
@@ -237,7 +237,7 @@ def test_values_are_those_of_the_table(plt):
     tree.tree_ = Tree([[1.0, 1.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
     for model in (tree, forest):
         explanation = model.explain(frame[:1])[0]
-        (ax,) = explanation.plot()
+        (ax,) = plot_explanation(explanation)
         labels = " ".join(label.get_text() for label in ax.get_yticklabels())
         for value in re.findall(" = ([0-9.]+)", f"{explanation} {labels}"):
             assert value in ("2012", str(frame["account"][0]), "0.0287", "0.02874")
@@ -488,7 +488,7 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
     tree = Tree(rng.normal(size=(2, 6)), [0.1, 0.2], [1, ~0], [~2, ~1], rng.normal(size=(3, 1)),
                 slopes=rng.normal(size=(3, 1, 6)))
     (explanation,) = model_of(tree, X).explain(X[:1])
-    axes = explanation.plot(n_terms=3)
+    axes = plot_explanation(explanation, n_terms=3)
     sums = explanation.sums()
     assert [ax.get_title(loc="left") for ax in axes] == [
         short(title, 60) for title in explanation.titles()]
@@ -511,7 +511,7 @@ def test_bars_of_a_rule_on_one_number_are_in_its_unit(plt):
     X = np.arange(20.0).reshape(10, 2)      # means 9 and 10
     tree = Tree([[0.0, -0.25]], [-1.5], [~0], [~1], np.eye(2))
     (explanation,) = model_of(tree, X).explain([[0.0, 7.0]])
-    (ax,) = explanation.plot()
+    (ax,) = plot_explanation(explanation)
     assert ax.get_title(loc="left") == "x1 ≥ 6: yes"
     (bar,) = ax.patches[1:-1]
     assert (bar.get_x(), bar.get_width()) == (-4.0, 3.0)
@@ -522,7 +522,7 @@ def test_rules_on_categories_have_no_bars(plt):
         "city": np.repeat(["Bern", "Rome"], 20), "age": np.tile(np.arange(20.0), 2)})
     model = ObliqueTreeRegressor(2, leaf="constant", optimizer=None).fit(
         table, np.where(table["city"] == "Rome", table["age"] > 9, 5.0))
-    first, second = model.explain(table[-1:])[0].plot()
+    first, second = plot_explanation(model.explain(table[-1:])[0])
     assert [first.get_title(loc="left"), second.get_title(loc="left")] == [
         "city is Rome: yes", "age ≤ 9.5: no"]
     assert [len(ax.patches) for ax in (first, second)] == [0, 3]
@@ -534,7 +534,7 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
     names = np.array(["setosa", "versi$color", "virgin$ica"])
     model = ObliqueTreeClassifier(2, optimizer=None).fit(X, names[y])
     explanation = model.explain(X[100:101])[0]
-    axes = explanation.plot()
+    axes = plot_explanation(explanation)
     axes[0].figure.canvas.draw()    # dollar signs begin no formula
     for ax, decision in zip(axes, explanation.path, strict=True):
         *_, left, right = [text.get_text() for text in ax.texts]
@@ -551,7 +551,7 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
     # The log-odds are of the second class, whichever is the prediction.
     linear = ObliqueTreeClassifier(0, leaf="linear").fit(X[:100], names[y[:100]])
     for model in (forest, linear):
-        (ax,) = model.explain(X[:1])[0].plot()
+        (ax,) = plot_explanation(model.explain(X[:1])[0])
         assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [
             "lowers the sum", "raises the sum"]
 
@@ -562,9 +562,9 @@ def test_axes_that_are_given(plt, iris):
     _, axes = plt.subplots(1, 3)
     assert plot_explanation(explanation, ax=axes) == list(axes[:2])
     with pytest.raises(ValueError, match="ax must be at least one for each of the 2 sums, got 1"):
-        explanation.plot(ax=axes[0])
+        plot_explanation(explanation, ax=axes[0])
     with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
-        explanation.plot(n_terms=0)
+        plot_explanation(explanation, n_terms=0)
     with pytest.raises(TypeError, match=r"explanation must be of one sample: .*explain\(X\)\[0\]"):
         plot_explanation(model.explain(iris[0]))
 
@@ -572,7 +572,7 @@ def test_axes_that_are_given(plt, iris):
 def test_a_plot_without_sums_is_empty(plt):
     (explanation,) = ObliqueTreeRegressor(0, optimizer=None).fit([[0.0], [1.0]], [0, 1]).explain(
         [[0.0]])
-    assert explanation.plot() == []
+    assert plot_explanation(explanation) == []
 
 
 @pytest.mark.parametrize(("name", "is_below"), [("yes", False), ("serious delinquency", True)])

@@ -22,6 +22,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV, tao_pat
 from ngdt.optimizers import SSGD, TAO
 from ngdt.path import prediction_cost
 from ngdt.path._path_cv import _choose
+from ngdt.plotting import plot_path
 from ngdt.testing.strategies import problems
 
 
@@ -404,7 +405,7 @@ def test_a_clone_is_not_fitted():
 def test_four_curves(digits, plt):
     X, y, X_val, y_val = digits
     path = tao_path(X, y, Cs=4, estimator=tao_tree(3, max_passes=2), X_val=X_val, y_val=y_val)
-    axes = path.plot()
+    axes = plot_path(path)
     lines = {line.get_label(): line for ax in axes[0].figure.axes for line in ax.get_lines()}
     expected = {
         "training": path.train_error, "validation": path.validation_error,
@@ -417,7 +418,8 @@ def test_four_curves(digits, plt):
     assert all(ax.get_xscale() == "log" for ax in axes)
     # Axes of the caller; without validation samples there is no such line.
     given = plt.subplots(2, 2)[1].ravel()
-    assert tao_path(X, y, Cs=2, estimator=tao_tree(2)).plot(ax=given) == list(given)
+    path = tao_path(X, y, Cs=2, estimator=tao_tree(2))
+    assert plot_path(path, ax=given) == list(given)
     assert [line.get_label() for line in given[0].get_lines()] == ["training"]
     with pytest.raises(ValueError, match="four"):
-        path.plot(ax=given[:2])
+        plot_path(path, ax=given[:2])
