@@ -384,7 +384,7 @@ def soft_predict_proba(tree, X, gamma):
     return out
 
 
-def is_monotone(tree, cst, *, output=None):
+def is_monotone(tree, monotonic_cst, *, output=None):
     """Prove that predictions never fall where constrained features rise, or find where they do.
 
     Parameters
@@ -392,7 +392,7 @@ def is_monotone(tree, cst, *, output=None):
     tree : Tree, or list of Tree
         With constant leaves. Several trees, such as a forest, predict the mean of their values or,
         for two classes, of their probabilities.
-    cst : array-like of int, shape (n_features,)
+    monotonic_cst : array-like of int, shape (n_features,)
         1 for features with which the output must not fall, -1 if it must not rise, 0 for others,
         which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
     output : int or None, default=None
@@ -402,9 +402,9 @@ def is_monotone(tree, cst, *, output=None):
     Returns
     -------
     is_proved : bool or None
-        True if no two samples that differ only in features of `cst`, in their direction, have
-        outputs out of order. False if the pair has. None if neither is known: rounding errors may
-        allow neither, and the mean of several trees may be monotone though a tree is not.
+        True if no two samples that differ only in features of `monotonic_cst`, in their direction,
+        have outputs out of order. False if the pair has. None if neither is known: rounding errors
+        may allow neither, and the mean of several trees may be monotone though a tree is not.
     pair : tuple of two ndarrays of shape (n_features,), or None
         A sample, and one beyond it whose output is out of order.
 
@@ -439,7 +439,7 @@ def is_monotone(tree, cst, *, output=None):
         raise ValueError("tree must be a tree, or a list of at least one, got an empty one")
     for each in trees:
         check_is_tree(_check_constant(each))
-        direction = _check_directions(cst, each.n_features)
+        direction = _check_directions(monotonic_cst, each.n_features)
         _check_output(each, output)
     found = [_is_tree_monotone(each, direction, output) for each in trees]
     pairs = [pair for _, pair in found if pair is not None and _is_out_of_order(
@@ -486,11 +486,11 @@ def _is_out_of_order(trees, pair, output):
     return before > after
 
 
-def _check_directions(cst, n_features):
-    with error_prefix("cst"):
-        cst = np.asarray(cst)
+def _check_directions(monotonic_cst, n_features):
+    with error_prefix("monotonic_cst"):
+        cst = np.asarray(monotonic_cst)
     if cst.shape != (n_features,) or not np.isin(cst, [-1, 0, 1]).all():
         raise ValueError(
-            f"cst must have an entry -1, 0 or 1 for each of the {n_features} features of the "
-            f"tree, got {cst.tolist()!r}")
+            f"monotonic_cst must have an entry -1, 0 or 1 for each of the {n_features} features of "
+            f"the tree, got {cst.tolist()!r}")
     return cst.astype(np.int8)

@@ -425,11 +425,11 @@ class MonotoneTree(NamedTuple):
     Attributes
     ----------
     tree : Tree
-    cst : ndarray of int8, shape (n_features,)
+    monotonic_cst : ndarray of int8, shape (n_features,)
     """
 
     tree: Tree
-    cst: np.ndarray
+    monotonic_cst: np.ndarray
 
 
 @st.composite
