@@ -136,7 +136,7 @@ def forest_pruned():
     X, y, held_out = numbers(2), targets(), np.arange(N) % 2 == 1
     model = ObliqueForestRegressor(6, optimizer=None, init="info_gain", random_state=0)
     model.fit(X[~held_out], y[~held_out])
-    pruned = prune_forest(model, X[held_out], y[held_out], tolerance=0.1)
+    pruned = prune_forest(model, X[held_out], y[held_out], tol=0.1)
     assert pruned.get_nbytes() < model.get_nbytes()
     return pruned, X, y
 

@@ -24,14 +24,14 @@ N_FOLDS = 5
 N_STANDARD_ERRORS = 1.64
 
 
-def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
+def prune_forest(forest, X, y, *, tol=0.0, sample_weight=None):
     """Drop trees, and branches of the others, that the score on held-out samples does not need.
 
     Dropping trees, and minimal cost-complexity pruning of the others, lower the squared error of
     the forest on these samples plus a cost for each leaf. With an ascending cost of leaves, this
     gives a path from the whole forest to a single leaf. Five-fold cross-validation of the pruning
-    scores each forest of the path. The result is the last forest before the loss exceeds the
-    tolerance, with a margin for chance.
+    scores each forest of the path. The result is the last forest before the loss exceeds
+    `tol`, with a margin for chance.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
         Samples that the forest was not trained on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or regression targets.
-    tolerance : float, default=0.0
+    tol : float, default=0.0
         Largest decrease of the score on further samples, against the whole forest: of the
         accuracy, or for regression of :math:`R^2`. 0.005 is half a point.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -109,7 +109,7 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     >>> forest = ObliqueForestClassifier(10, init="info_gain", optimizer=None, random_state=0)
     >>> X_held_out, y_held_out = X[500:800], y[500:800]
     >>> score = forest.fit(X[:500], y[:500]).score(X_held_out, y_held_out)
-    >>> smaller = prune_forest(forest, X_held_out, y_held_out, tolerance=0.02)
+    >>> smaller = prune_forest(forest, X_held_out, y_held_out, tol=0.02)
     >>> smaller.score(X_held_out, y_held_out) >= score - 0.02
     True
     >>> smaller.get_nbytes() < 0.5 * forest.get_nbytes()
@@ -117,32 +117,32 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     >>> list(smaller.pruning_path_)
     ['alpha', 'n_trees', 'n_leaves', 'nbytes', 'score', 'cv_score', 'cv_error']
     """
-    if not check_number("tolerance", tolerance) >= 0:
-        raise ValueError(f"tolerance must not be negative, got {tolerance}")
+    if not check_number("tol", tol) >= 0:
+        raise ValueError(f"tol must not be negative, got {tol}")
     if not hasattr(forest, "_pruning_input"):
         raise TypeError(
             "forest must be an ObliqueForestClassifier or ObliqueForestRegressor, got "
             f"{type(forest).__name__}")
     path = pruning_path(*forest._pruning_input(X, y, sample_weight))
-    chosen = last_within(path, tolerance)
+    chosen = last_within(path, tol)
     rows = [step.row() for step in path]
     return forest._with_members(
         chosen.members, {name: [row[name] for row in rows] for name in rows[0]})
 
 
-def last_within(path, tolerance):
+def last_within(path, tol):
     """Last forest of a path before the loss exceeds the tolerance.
 
     Parameters
     ----------
     path : list of PathStep
-    tolerance : float
+    tol : float
 
     Returns
     -------
     PathStep
     """
-    least = path[0].score - tolerance
+    least = path[0].score - tol
     return list(takewhile(lambda step: min(
         step.score, step.cv_score - N_STANDARD_ERRORS * step.cv_error) >= least, path))[-1]
 

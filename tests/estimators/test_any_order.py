@@ -403,7 +403,7 @@ class AnyOrder(RuleBasedStateMachine):
         X, _ = self.data(columns, n, number, "none", None)
         random = np.random.default_rng(number)
         found = self.attempt(
-            prune_forest, self.model, X, self.targets(wanted, n, random), tolerance=tolerance,
+            prune_forest, self.model, X, self.targets(wanted, n, random), tol=tolerance,
             sample_weight=weights(weight, n, random))
         if found is not None:
             n_leaves = sum(tree.n_leaves for tree in self.trees)

@@ -240,7 +240,7 @@ def test_importances_of_smaller_forests():
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + 0.1 * rng.normal(size=200)
     forest = ObliqueForestRegressor(3, init="info_gain", optimizer=None, random_state=0)
-    smaller = prune_forest(forest.fit(X[:100], y[:100]), X[100:], y[100:], tolerance=0.2)
+    smaller = prune_forest(forest.fit(X[:100], y[:100]), X[100:], y[100:], tol=0.2)
     for each in smaller.estimators_:
         gains = each._sample_summary.gains
         assert len(gains) == 2 * each.get_n_leaves() - 1

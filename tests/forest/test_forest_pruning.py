@@ -104,7 +104,7 @@ def pruned_with(case, tolerance, weighted=False):
     forest, (table, y, weight) = fitted(case), held_out(case)
     before = pickle.dumps(forest)
     pruned = prune_forest(
-        forest, table, y, tolerance=tolerance, sample_weight=weight if weighted else None)
+        forest, table, y, tol=tolerance, sample_weight=weight if weighted else None)
     assert pickle.dumps(forest) == before
     return pruned
 
@@ -113,7 +113,7 @@ def pruned_with(case, tolerance, weighted=False):
 def pruned_without_draws(case):
     """A forest each of whose trees has seen the whole first half, and the pruned one."""
     forest, (table, y, _) = fitted(case, bootstrap=False), held_out(case)
-    return forest, prune_forest(forest, table, y, tolerance=0.2)
+    return forest, prune_forest(forest, table, y, tol=0.2)
 
 
 def mean_of_trees(forest, table):
@@ -210,7 +210,7 @@ def test_more_tolerance_gives_smaller_forests(case):
 def test_the_same_forest_each_time(case):
     table, y, weight = held_out(case)
     one = pruned_with(case, 0.02, True)
-    other = prune_forest(deepcopy(fitted(case)).set_params(n_jobs=2), table, y, tolerance=0.02,
+    other = prune_forest(deepcopy(fitted(case)).set_params(n_jobs=2), table, y, tol=0.02,
                          sample_weight=weight)
     assert one.pruning_path_ == other.pruning_path_
     assert [tree.tree_ for tree in one.estimators_] == [tree.tree_ for tree in other.estimators_]
@@ -222,9 +222,9 @@ def test_samples_of_weight_zero_do_not_count(case):
     used = weight > 0
     changed = table.copy()
     changed[~used] = changed[~used].to_numpy()[::-1] if hasattr(table, "iloc") else 1e3
-    one = prune_forest(fitted(case), changed, y, tolerance=0.01, sample_weight=weight)
+    one = prune_forest(fitted(case), changed, y, tol=0.01, sample_weight=weight)
     other = prune_forest(
-        fitted(case), table[used], y[used], tolerance=0.01, sample_weight=weight[used])
+        fitted(case), table[used], y[used], tol=0.01, sample_weight=weight[used])
     assert pd.DataFrame(one.pruning_path_).to_numpy() == pytest.approx(
         pd.DataFrame(other.pruning_path_).to_numpy(), nan_ok=True)
 
@@ -369,7 +369,7 @@ def test_merged_quantiles_are_those_of_weighted_samples():
     table, y = X[FIRST], TARGETS[FIRST, 0]
     weight = np.random.default_rng(0).integers(0, 5, len(y))
     forest = ObliqueForestRegressor(4, **COMMON, bootstrap=False).fit(table, y, weight)
-    pruned = prune_forest(forest, X[REST], TARGETS[REST, 0], tolerance=0.2)
+    pruned = prune_forest(forest, X[REST], TARGETS[REST, 0], tol=0.2)
     assert pruned.get_nbytes() < forest.get_nbytes()
     for estimator in pruned.estimators_:
         leaf = estimator.apply(table)
@@ -383,7 +383,7 @@ def test_merged_quantiles_are_those_of_weighted_samples():
 @pytest.mark.parametrize("case", ["two targets", "linear values"])
 def test_quantiles_of_what_is_not_constant(case):
     table, y, _ = held_out(case)
-    found = prune_forest(fitted(case, 3), table, y, tolerance=0.2).predict_quantiles(
+    found = prune_forest(fitted(case, 3), table, y, tol=0.2).predict_quantiles(
         table, [0.0, 0.5, 1.0])
     assert found.shape == (150, 3, 2)
     assert (np.diff(found, axis=1) >= 0).all()
@@ -394,7 +394,7 @@ def test_a_pruned_forest_is_as_any_other():
     kind, own, table, y = CASES["table"]
     forest = kind(6, **COMMON | own, bootstrap=False, max_samples=0.4, oob_score=True)
     forest.fit(table[FIRST], y[FIRST])
-    pruned = prune_forest(forest, table[REST], y[REST], tolerance=0.05)
+    pruned = prune_forest(forest, table[REST], y[REST], tol=0.05)
     assert not hasattr(pruned, "oob_score_")
     assert not hasattr(pruned, "oob_decision_function_")
     assert forest.oob_score_ > 0.5
@@ -402,7 +402,7 @@ def test_a_pruned_forest_is_as_any_other():
         assert_array_equal(copy.predict_proba(table), pruned.predict_proba(table))
         assert copy.pruning_path_ == pruned.pruning_path_
     # It can be pruned again.
-    again = prune_forest(copy, table[REST], y[REST], tolerance=0.05)
+    again = prune_forest(copy, table[REST], y[REST], tol=0.05)
     assert again.get_nbytes() <= pruned.get_nbytes()
     assert pruned.apply(table).shape == (300, pruned.n_estimators)
     # Trees can be added, and it can be trained anew.
@@ -418,7 +418,7 @@ def test_extreme_units():
     for unit in (1e-200, 1e150):
         y = unit * TARGETS[:, 0]
         forest = ObliqueForestRegressor(2, **COMMON).fit(X[FIRST], y[FIRST])
-        pruned = prune_forest(forest, X[REST], y[REST], tolerance=0.2)
+        pruned = prune_forest(forest, X[REST], y[REST], tol=0.2)
         assert pruned.get_nbytes() < forest.get_nbytes()
 
 
@@ -427,7 +427,7 @@ def test_samples_of_one_class_or_value():
         table, y, _ = held_out(case)
         same = y == "b" if case == "classes" else np.arange(150) < 50
         y = y[same] if case == "classes" else np.full(50, y.mean())
-        pruned = prune_forest(fitted(case), table[same], y, tolerance=1.0)
+        pruned = prune_forest(fitted(case), table[same], y, tol=1.0)
         assert pruned.predict(table).shape == (150,)
 
 
@@ -435,9 +435,9 @@ def test_samples_of_one_class_or_value():
 
 
 @pytest.mark.parametrize(("case", "change", "error", "message"), [
-    ("classes", {"tolerance": -0.1}, ValueError, "tolerance must not be negative, got -0.1"),
-    ("classes", {"tolerance": np.nan}, ValueError, "tolerance must not be negative, got nan"),
-    ("classes", {"tolerance": "little"}, TypeError, "tolerance must be a number, got str"),
+    ("classes", {"tol": -0.1}, ValueError, "tol must not be negative, got -0.1"),
+    ("classes", {"tol": np.nan}, ValueError, "tol must not be negative, got nan"),
+    ("classes", {"tol": "little"}, TypeError, "tol must be a number, got str"),
     ("classes", {"X": X[REST, :3]}, ValueError, "X has 3 features"),
     ("table", {"X": TABLE[REST].drop(columns="b")}, ValueError, "feature names should match"),
     ("classes", {"y": LABELS[:20]}, ValueError, "y has 20 samples, but X has 150"),
@@ -473,7 +473,7 @@ def test_trees_that_were_replaced():
 def test_targets_of_any_size(size):
     X, y = np.array([[0.0], [1.0]]), size * np.array([1.0, -1.0])
     single = ObliqueForestRegressor(1, optimizer=None, max_depth=0).fit(X, [0.0, 0.0])
-    pruned = prune_forest(single, X, y, tolerance=0.1)
+    pruned = prune_forest(single, X, y, tol=0.1)
     assert pruned.pruning_path_["score"] == [0.0]
     assert pruned.predict(X).tolist() == [0.0, 0.0]
 
