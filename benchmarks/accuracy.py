@@ -49,7 +49,7 @@ def classics(depth, seed):
     """Greedy trees with axis-aligned and with oblique splits, on all training samples."""
     return {(init, "greedy"): ObliqueTreeClassifier(
         depth, init=init, optimizer=None, random_state=seed)
-        for init in ("info_gain", "random", "oc1")}
+        for init in ("info_gain", "random_oblique", "oc1")}
 
 
 def _fits(estimators, seeds_per_split, data, depth, seed):

@@ -229,7 +229,7 @@ def tao(penalty, costs):
 
 METHODS = {
     "axis-aligned": greedy("info_gain"),
-    "random": greedy("random"),
+    "random": greedy("random_oblique"),
     "oc1": greedy("oc1"),
     "co2": greedy("co2"),
     "pruned": greedy("pruned"),

@@ -144,7 +144,8 @@ def forest_pruned():
 def boosting():
     X, y = make_friedman1(200, 5, random_state=0)
     model = ObliqueBoostingRegressor(
-        ObliqueForestRegressor(8, max_depth=2, init="random", optimizer="tao"), random_state=0)
+        ObliqueForestRegressor(8, max_depth=2, init="random_oblique", optimizer="tao"),
+        random_state=0)
     assert len(model.fit(X, y).estimators_) == 2
     return model, X, y
 

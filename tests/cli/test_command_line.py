@@ -65,7 +65,7 @@ def folder(frame, tmp_path_factory):
     main([*fit, "n_estimators=3", "-m", "forest", "-o", str(folder / "forest.ngdt"),
           "--", str(folder / "diabetes.svm")])
     boosted = ngdt.ObliqueBoostingRegressor(ngdt.ObliqueForestRegressor(
-        5, max_depth=2, init="random", optimizer=None), random_state=0)
+        5, max_depth=2, init="random_oblique", optimizer=None), random_state=0)
     columns = ["flavanoids", "region", "zip"]
     ngdt.save(boosted.fit(frame[columns], frame["proline"]), folder / "boosted.ngdt")
     ngdt.save(deep_tree(), folder / "deep.ngdt")

@@ -316,8 +316,8 @@ class FailingEvery(Optimizer):
 def test_finished_trees_are_kept_at_an_error(n_jobs, path):
     FailingEvery.calls = n_fits = 0
     forest = ObliqueForestRegressor(
-        9, init="random", optimizer=FailingEvery(), max_depth=2, checkpoint=path, n_jobs=n_jobs,
-        random_state=0)
+        9, init="random_oblique", optimizer=FailingEvery(), max_depth=2, checkpoint=path,
+        n_jobs=n_jobs, random_state=0)
     while not hasattr(forest, "estimators_"):
         n_fits += 1
         with contextlib.suppress(RuntimeError):

@@ -44,6 +44,6 @@ def test_model_trees_of_numbers_do_not_count_slopes_of_constants():
 
 
 def test_a_table_of_constants_is_drawn_for():
-    for init in ("random_complete", "random", "oc1", "soft_greedy"):
+    for init in ("random_complete", "random_oblique", "oc1", "soft_greedy"):
         tree = ObliqueTreeClassifier(2, init=init, optimizer=None, random_state=0)
         assert tree.fit(np.ones((4, 2)), [0, 0, 0, 1]).predict(np.ones((1, 2))) == 0

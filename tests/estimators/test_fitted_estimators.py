@@ -129,7 +129,8 @@ def test_what_is_not_known_of_a_tree_that_was_replaced(forest, diabetes):
     model = ObliqueTreeRegressor(max_depth=4, optimizer=None).fit(X, y)
     tree, name = model, ""
     if forest is not None:
-        model = forest(3, max_depth=4, init="random", optimizer=None, random_state=0).fit(X, y)
+        model = forest(3, max_depth=4, init="random_oblique", optimizer=None, random_state=0)
+        model.fit(X, y)
         tree, name = model.estimators_[1], r"of estimators_\[1\]"
     before = model.predict_quantiles(X[:5])
     trained = tree.tree_
@@ -150,6 +151,6 @@ def test_the_size_of_estimators_with_functions(iris):
     assert tree.get_nbytes() == plain.get_nbytes()
     assert tree.callback is not None
     forest = ObliqueForestClassifier(
-        20, max_depth=1, init="random", optimizer=None, oob_score=lambda y, found: 0.5,
+        20, max_depth=1, init="random_oblique", optimizer=None, oob_score=lambda y, found: 0.5,
         random_state=0).fit(*iris)
     assert forest.get_nbytes() > 0

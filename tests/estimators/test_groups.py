@@ -246,7 +246,7 @@ def test_errors_of_a_group_count_as_one(monkeypatch):
 def test_trees_of_a_forest_draw_groups(bootstrap, max_samples):
     X, y, groups = noise(40, 5)
     model = ObliqueForestClassifier(
-        20, init="random", optimizer=None, bootstrap=bootstrap, max_samples=max_samples,
+        20, init="random_oblique", optimizer=None, bootstrap=bootstrap, max_samples=max_samples,
         random_state=0).fit(X, y, groups=groups)
     counts = [tree._n_node_samples[tree.tree_.n_internal:].sum() for tree in model]
     n_drawn = 200 if max_samples is None else 100

@@ -359,7 +359,7 @@ def test_trees_of_a_forest_do_not_validate(monkeypatch):
 
 def test_a_forest_of_a_named_kind_refuses_them():
     X, y, val = CANCER
-    for params in ({"init": "random"}, {"optimizer": "tao"}):
+    for params in ({"init": "random_oblique"}, {"optimizer": "tao"}):
         with pytest.raises(ValueError, match="X_val decides which kinds of trees a forest has"):
             ObliqueForestClassifier(**params).fit(X, y, **val)
 

@@ -112,7 +112,7 @@ def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
     ObliqueTreeRegressor(leaf="constant", random_state=0),
     ObliqueTreeRegressor(monotonic_cst=[1, 1] + 8 * [0], random_state=0),
     ObliqueForestRegressor(n_estimators=2, random_state=0),
-    ObliqueForestRegressor(init="random", n_estimators=2, random_state=0),
+    ObliqueForestRegressor(init="random_oblique", n_estimators=2, random_state=0),
 ], ids=["tree", "monotone", "forest", "random"])
 def test_the_unit_of_small_weights_changes_no_default(estimator):
     X, y = make_friedman1(200, noise=1.0, random_state=0)

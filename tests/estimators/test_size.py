@@ -41,7 +41,7 @@ def test_the_size_of_a_tree_is_about_that_of_its_pickle(parameters, digits):
 
 @ALL
 def test_the_size_of_an_estimator_is_that_of_its_pickle(kind, iris):
-    model = kind(5, init="random", optimizer=None).fit(*iris)
+    model = kind(5, init="random_oblique", optimizer=None).fit(*iris)
     model.predict(iris[0])
     assert model.get_nbytes() == len(pickle.dumps(model))
 

@@ -94,7 +94,7 @@ def test_kind(parameters, kind):
 @pytest.mark.parametrize(("name", "noun"), [
     ("co2", "greedy oblique tree"), ("greedy_lp", "greedy oblique tree"),
     ("info_gain", "greedy tree"), ("model_tree", "model tree"), ("oc1", "greedy oblique tree"),
-    ("pruned", "pruned greedy tree"), ("random", "random tree"),
+    ("pruned", "pruned greedy tree"), ("random_oblique", "random tree"),
     ("random_complete", "random tree"), ("soft_greedy", "greedy oblique tree")])
 def test_every_initializer_has_a_noun(name, noun):
     assert INITIALIZERS[name].noun == noun
@@ -325,7 +325,7 @@ def test_summary_of_the_default_has_the_errors_of_candidates():
 
 def test_summary_of_forests():
     model = ObliqueForestClassifier(
-        3, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)
+        3, max_depth=2, init="random_oblique", optimizer=None, random_state=0).fit(*IRIS)
     n_leaves = sum(tree.get_n_leaves() for tree in model)
     assert model.summary() == (
         f"Forest of 3 trees with {n_leaves} leaves in all: random tree (3).")
@@ -336,7 +336,7 @@ def test_summary_of_forests():
         "Squared errors of the probabilities, if all trees are of one kind:\n    0.100 a;\n"
         "    0.200 b."
         + OTHERWISE)
-    regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)
+    regressor = ObliqueForestRegressor(2, init="random_oblique", optimizer=None).fit(*DIABETES)
     regressor.candidates_ = columns
     assert "R², if all trees are of one kind:\n    0.90 a;\n    0.80 b.\n" in regressor.summary()
 
@@ -355,7 +355,7 @@ def test_forests_have_the_leaves_of_all_trees_and_the_depth_of_the_deepest():
 
 def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
     model = ObliqueForestClassifier(
-        2, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)
+        2, max_depth=2, init="random_oblique", optimizer=None, random_state=0).fit(*IRIS)
     model.estimators_ += [fitted(optimizer="tao")]
     assert model.summary().endswith(
         " in all:\n    random tree (2);\n    tree trained as a whole by TAO (1).")

@@ -267,7 +267,7 @@ OF_GAPS = {
     "constant regression": (ObliqueTreeRegressor(leaf="constant", random_state=0), 0.02),
     "regression": (ObliqueTreeRegressor(random_state=0), 0.02),
     "forest": (ObliqueForestClassifier(
-        3, init="random", optimizer="annealed", random_state=0), 0.01)}
+        3, init="random_oblique", optimizer="annealed", random_state=0), 0.01)}
 
 
 @pytest.mark.filterwarnings("ignore:X. values that did not occur")

@@ -96,7 +96,7 @@ def test_two_categories_are_one_term(plt):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, y)
     tree.tree_ = Tree([[0.1, -2.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     forest = ObliqueForestClassifier(
-        3, init="random", optimizer=None, max_depth=2, random_state=0).fit(frame, y)
+        3, init="random_oblique", optimizer=None, max_depth=2, random_state=0).fit(frame, y)
     for model in (tree, forest):
         (explanation,) = model.explain(frame[:1])
         (ax,) = plot_explanation(explanation)
@@ -225,7 +225,8 @@ def test_values_are_those_of_the_table(plt):
     year = np.arange(2012, 2026)
     frame = pd.DataFrame({"year": year, "account": 97000 + 7 * year % 300, "share": year / 7e4})
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, year > 2019)
-    forest = ObliqueForestClassifier(3, init="random", max_depth=1, optimizer=None, random_state=0)
+    forest = ObliqueForestClassifier(
+        3, init="random_oblique", max_depth=1, optimizer=None, random_state=0)
     forest.fit(frame, year > 2019)
     for row, answer in ((7, "yes, year = 2019 "), (8, "no, year = 2020 ")):
         explanation = tree.explain(frame[row:row + 1])[0]

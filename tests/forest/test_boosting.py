@@ -20,7 +20,7 @@ from ngdt.losses import PoissonLoss, SquaredLoss
 
 FOREST = ObliqueForestRegressor(14, init=RandomOblique(3, 2), max_depth=6, optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
-    2, max_depth=2, init="random", optimizer=None))
+    2, max_depth=2, init="random_oblique", optimizer=None))
 CHECKS = [*estimator_checks_generator(CHECKED)]
 if not in_nightly([True]):
     # Those of the same name differ in the type of the samples, which its forests are checked with.

@@ -546,7 +546,7 @@ def test_weights_are_sparse_where_that_saves_half_of_the_tree(forest, digits):
 
 @BOTH
 def test_the_default_with_another_initial_tree(forest, iris):
-    model = forest(1, max_depth=2, init="random", random_state=0).fit(*iris)
+    model = forest(1, max_depth=2, init="random_oblique", random_state=0).fit(*iris)
     name = "Annealed" if forest is ObliqueForestClassifier else "TAO"
     assert set(model.estimators_[0].history_["optimizer"]) == {name}
 

@@ -36,7 +36,7 @@ def brute_force(model, X, y, weight, row):
 
 
 @pytest.mark.parametrize("parameters", [
-    {}, {"bootstrap": False, "init": "random"}, {"leaf": "linear"}, {"loss": "poisson"},
+    {}, {"bootstrap": False, "init": "random_oblique"}, {"leaf": "linear"}, {"loss": "poisson"},
     {"max_features": 3, "optimizer": "tao"}], ids=str)
 def test_a_forest_predicts_the_quantiles_of_its_leaves(parameters, diabetes, monkeypatch):
     X, y = diabetes[0][::2], diabetes[1][::2]

@@ -188,7 +188,7 @@ def test_no_more_threads_than_trees(iris):
     # joblib starts them all: 20 000 took 18 s, and more than a million were refused.
     for n_jobs in (500, 10**9):
         before = threading.active_count()
-        model = ObliqueForestClassifier(2, init="random", optimizer=None, n_jobs=n_jobs)
+        model = ObliqueForestClassifier(2, init="random_oblique", optimizer=None, n_jobs=n_jobs)
         model.fit(*iris)
         assert threading.active_count() <= before + 2
         assert len(model.estimators_) == 2

@@ -66,7 +66,7 @@ def near_thresholds(model, X, dtype):
 @pytest.fixture(scope="module")
 def models(iris, diabetes):
     X, y = iris
-    oblique = dict(init="random", max_depth=4)
+    oblique = dict(init="random_oblique", max_depth=4)
     classifiers = [
         fitted(ObliqueTreeClassifier, X, np.array(["a", "é", "c"])[y], max_depth=4),
         fitted(ObliqueTreeClassifier, X, y == 1, **oblique),

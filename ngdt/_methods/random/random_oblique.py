@@ -50,12 +50,13 @@ class RandomOblique(InfoGain):
     >>> from sklearn.datasets import load_iris
     >>> from ngdt import ObliqueTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = ObliqueTreeClassifier(max_depth=3, init="random", optimizer=None, random_state=0)
+    >>> tree = ObliqueTreeClassifier(
+    ...     max_depth=3, init="random_oblique", optimizer=None, random_state=0)
     >>> tree.fit(X, y).score(X, y) > 0.95
     True
     """
 
-    name = "random"
+    name = "random_oblique"
     noun = "random tree"
     _screens = False
 
