@@ -140,7 +140,7 @@ def _check_assignment(assignment, tree, n_samples):
     return np.ascontiguousarray(assignment, dtype=np.int32)
 
 
-def empirical_loss(tree, X, y, *, loss="log"):
+def empirical_loss(tree, X, y, *, loss="log_loss"):
     """Loss of the leaf that each sample reaches: Norouzi (2015), eq. (4), term by term.
 
     Parameters
@@ -149,7 +149,7 @@ def empirical_loss(tree, X, y, *, loss="log"):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
         A key of `ngdt.losses.LOSSES`, or an instance.
 
     Returns
@@ -166,14 +166,14 @@ def empirical_loss(tree, X, y, *, loss="log"):
     >>> from ngdt import Tree
     >>> from ngdt.inference import empirical_loss
     >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
-    >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared")
+    >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared_error")
     array([1., 4.])
     """
     data, y, loss, _ = check_samples(tree, X, y, loss)
     return loss.value(tree.leaf_predictions(tree.apply_samples(data), data), y)
 
 
-def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
+def upper_bound(tree, X, y, *, loss="log_loss", inference="fast", assignment=None):
     """Upper bound on the loss of each sample.
 
     Parameters
@@ -182,7 +182,7 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
     inference : {"fast", "full"}, default="fast"
         "full" is eq. (7) of Norouzi (2015), "fast" its restriction to one flipped decision,
         eq. (13). The loss is at most the fast bound, which is at most the full bound.
@@ -204,9 +204,9 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     >>> from ngdt import Tree
     >>> from ngdt.inference import upper_bound
     >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
-    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared")       # loss 0, or 9 for a flip of 1
+    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared_error")     # loss 0, or 9 for a flip of 1
     array([8.])
-    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared", assignment=[0])
+    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared_error", assignment=[0])
     array([9.])
     """
     radius = _radius(inference)
@@ -218,7 +218,7 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     return bound
 
 
-def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=True):
+def loss_augmented_inference(tree, X, y, *, loss="log_loss", inference="fast", prune=True):
     """Leaf with the largest loss minus price of its path: Norouzi (2015), section 6.
 
     Parameters
@@ -227,7 +227,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
     inference : {"fast", "full"}, default="fast"
         Codes at most one flip away from sgn(Wx), or all codes.
     prune : bool, default=True
@@ -248,7 +248,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
     >>> from ngdt import Tree
     >>> from ngdt.inference import loss_augmented_inference
     >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
-    >>> result = loss_augmented_inference(tree, [[0.5]], [3.0], loss="squared")
+    >>> result = loss_augmented_inference(tree, [[0.5]], [3.0], loss="squared_error")
     >>> result.leaf, result.flips.toarray(), result.bound
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
@@ -257,7 +257,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
     return InferenceResult(*search_samples(tree, data, y, loss, 1, radius, prune))
 
 
-def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
+def cost_diminished_inference(tree, X, y, *, loss="log_loss", prune=True):
     """Leaf with the smallest loss plus price of its path, over all leaves.
 
     Deviation: not in the paper. It is the mirror image of loss-augmented inference, and the
@@ -269,7 +269,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
     prune : bool, default=True
         Skip flips that cannot lead to the minimum. This changes `n_scored` only.
 
@@ -283,7 +283,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     >>> from ngdt import Tree
     >>> from ngdt.inference import cost_diminished_inference
     >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
-    >>> result = cost_diminished_inference(tree, [[0.5]], [0.0], loss="squared")
+    >>> result = cost_diminished_inference(tree, [[0.5]], [0.0], loss="squared_error")
     >>> result.leaf, result.bound
     (array([0], dtype=int32), array([1.]))
     """
@@ -292,7 +292,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
 
 
 def surrogate_gradient(
-    tree, X, y, *, loss="log", inference="fast", assignment=None, sample_weight=None
+    tree, X, y, *, loss="log_loss", inference="fast", assignment=None, sample_weight=None
 ):
     """Gradient of the weighted mean of `upper_bound` with respect to splits and leaf values.
 
@@ -302,7 +302,7 @@ def surrogate_gradient(
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
     inference : {"fast", "full"}, default="fast"
     assignment : array-like of int, shape (n_samples,), default=None
         Leaf ids, see `upper_bound`.
@@ -324,7 +324,7 @@ def surrogate_gradient(
     >>> from ngdt import Tree
     >>> from ngdt.inference import surrogate_gradient
     >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
-    >>> surrogate_gradient(tree, [[0.5]], [3.0], loss="squared").weights
+    >>> surrogate_gradient(tree, [[0.5]], [3.0], loss="squared_error").weights
     array([[-1.]])
     """
     radius = _radius(inference)

@@ -17,9 +17,6 @@ LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (
         LogLoss, BoundedLoss, SquaredLoss, AbsoluteLoss, QuantileLoss, HuberLoss, PoissonLoss)}
 
-# Names of some losses in scikit-learn.
-ALIASES = {"squared_error": "squared", "log_loss": "log"}
-
 
 def get_loss(loss: str | Loss) -> Loss:
     """Loss object from a name or an object.
@@ -27,8 +24,7 @@ def get_loss(loss: str | Loss) -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        A key of `LOSSES`, or an instance. "squared_error" and "log_loss", as in scikit-learn, are
-        "squared" and "log".
+        A key of `LOSSES`, or an instance.
 
     Returns
     -------
@@ -37,15 +33,14 @@ def get_loss(loss: str | Loss) -> Loss:
     Examples
     --------
     >>> from ngdt.losses import get_loss
-    >>> get_loss("log")
+    >>> get_loss("log_loss")
     LogLoss(pseudo_count=1)
     """
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):
-        name = ALIASES.get(loss, loss)
-        if name in LOSSES:
-            return LOSSES[name]()
+        if loss in LOSSES:
+            return LOSSES[loss]()
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
     is_class = isinstance(loss, type) and issubclass(loss, Loss)
     hint = f": pass an object, {loss.__name__}()" if is_class else ""

@@ -62,7 +62,7 @@ def statements(text):
 # --- problems ------------------------------------------------------------------------------------
 
 
-def make_problem(X, y, loss="log", sample_weight=None, *, n_outputs=None, **fields):
+def make_problem(X, y, loss="log_loss", sample_weight=None, *, n_outputs=None, **fields):
     """A problem of labels 0, 1, ..., or of regression targets; all weights are 1 by default."""
     loss = LOSSES[loss]() if isinstance(loss, str) else loss
     if n_outputs is None:

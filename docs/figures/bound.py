@@ -31,7 +31,7 @@ def tree_of(scores):
 def bound(scores, **arguments):
     """The bound for a sample of zeros with the target zero."""
     return upper_bound(
-        tree_of(scores), np.zeros((1, 3)), np.zeros(1), loss="squared", inference="full",
+        tree_of(scores), np.zeros((1, 3)), np.zeros(1), loss="squared_error", inference="full",
         **arguments)[0]
 
 

@@ -330,7 +330,7 @@ cdef class LogLoss(Loss):
     array([0.693])
     """
 
-    name = "log"
+    name = "log_loss"
     is_classifier = True
     _parameters = ("pseudo_count",)
 

@@ -86,7 +86,7 @@ cdef class SquaredLoss(RegressionLoss):
     array([4.])
     """
 
-    name = "squared"
+    name = "squared_error"
     is_squared = True
     scale_power = 2
 

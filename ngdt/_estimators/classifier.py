@@ -70,9 +70,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         initial tree, by default the greedy one. With "auto", trees compete if `init` is "auto",
         too. Otherwise, and to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
-        Loss of a leaf: "log", for which "log_loss" is another name, "bounded", or an object (see
-        :mod:`ngdt.losses`). None is the log loss. Soft training minimises a loss of its own; there,
-        this loss only sets the values of the leaves at the end.
+        Loss of a leaf: "log_loss", "bounded", or an object (see :mod:`ngdt.losses`). None is
+        "log_loss". Soft training minimises a loss of its own; there, this loss only sets the values
+        of the leaves at the end.
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="constant"
         What a leaf predicts: constant probabilities, or a logistic regression, with logits that are
         weighted sums of the features. "auto" lets both compete by default, where a

@@ -271,7 +271,7 @@ class TableEstimator(
 class ClassifierData:
     """Mixin of classifiers: targets are class indices."""
 
-    _default_loss = "log"
+    _default_loss = "log_loss"
 
     def _encode_targets(self, y, sample_weight, resume, known):
         encoder = self._targets if resume else ClassTargets.fit(y, known)
@@ -285,7 +285,7 @@ class ClassifierData:
 class RegressorData(RegressorScore):
     """Mixin of regressors: targets are standardised."""
 
-    _default_loss = "squared"
+    _default_loss = "squared_error"
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
 
     def _encode_targets(self, y, sample_weight, resume, known):

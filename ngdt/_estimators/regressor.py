@@ -64,10 +64,10 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         default the greedy one. With "auto", trees compete if `init` is "auto", too. Otherwise, and
         to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
-        Loss of a leaf, by which trees are compared and pruned, too: "squared" (a leaf predicts the
-        mean), for which "squared_error" is another name, "absolute_error" (the median), "quantile"
-        (see `QuantileLoss`), "huber", "poisson" (for targets that are not negative), or an object
-        (see :mod:`ngdt.losses`). None is the squared loss.
+        Loss of a leaf, by which trees are compared and pruned, too: "squared_error" (a leaf
+        predicts the mean), "absolute_error" (the median), "quantile" (see `QuantileLoss`), "huber",
+        "poisson" (for targets that are not negative), or an object (see :mod:`ngdt.losses`). None
+        is "squared_error".
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets both compete by default, and is "constant" where

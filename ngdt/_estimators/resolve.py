@@ -18,7 +18,7 @@ from ngdt._util.numbers import count
 from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt._util.warn import warn
 from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
-from ngdt.losses import ALIASES, LOSSES, get_loss
+from ngdt.losses import LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
 # Algorithms that a parameter may have, by name, and their base class; and for error messages, all
@@ -36,14 +36,14 @@ _MIN_BATCH = 50
 _MAX_NAMES = 5
 # Names of losses in other packages.
 _OTHER_NAMES = {
-    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "l2": "squared",
-    "pinball": "quantile", "entropy": "log", "cross_entropy": "log", "gini": "log"} | ALIASES
+    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared_error", "l2": "squared_error",
+    "pinball": "quantile", "entropy": "log_loss", "cross_entropy": "log_loss", "gini": "log_loss"}
 
 
 def resolve_loss(estimator):
     """The loss that the parameters of an estimator mean. It must fit the task."""
     given, classifies = estimator.loss, is_classifier(estimator)
-    if isinstance(given, str) and given not in LOSSES.keys() | ALIASES.keys():
+    if isinstance(given, str) and given not in LOSSES:
         known = sorted(name for name, loss in LOSSES.items() if loss().is_classifier == classifies)
         names = known + [name for name, loss in _OTHER_NAMES.items() if loss in known]
         hint = did_you_mean(given, names)

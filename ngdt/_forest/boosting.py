@@ -161,7 +161,7 @@ class ObliqueBoostingRegressor(
         forest._validate_params()
         if not resolve_loss(forest).is_squared:
             raise ValueError(
-                f"the loss of estimator must be None or 'squared', got {forest.loss!r}: the "
+                f"the loss of estimator must be None or 'squared_error', got {forest.loss!r}: the "
                 "second forest is trained on differences")
         if forest.checkpoint is not None:
             raise ValueError(

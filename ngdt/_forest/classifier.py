@@ -61,7 +61,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         the samples on the others. For fewer than 8 trees, and with another `init`, "auto" is
         "annealed" up to 4096 features, "ssgd" beyond.
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is "log", also named "log_loss".
+        Loss of a leaf (see :mod:`ngdt.losses`). None is "log_loss".
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
         logits are weighted sums of the features. "auto" lets a logistic regression compete with

@@ -55,7 +55,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         others. For fewer than 8 trees, for the absolute, quantile and Huber loss, and with another
         `init`, "auto" is "tao" with ``C=10``.
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is "squared", also named "squared_error".
+        Loss of a leaf (see :mod:`ngdt.losses`). None is "squared_error".
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets trees with linear leaves and a ridge

@@ -74,7 +74,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
         The initial tree, which is made from at most 100 000 of the samples.
     optimizer : {"auto", "annealed", "sgd", "ssgd"}, Annealed, SGD, SSGD or None, default="auto"
         "auto" is "annealed". None keeps the initial tree, with leaves that fit all samples.
-    loss : {"log", "bounded"}, Loss or None, default=None
+    loss : {"log_loss", "bounded"}, Loss or None, default=None
     leaf : {"auto", "constant"}, default="auto"
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         "auto" is a tenth.
@@ -145,7 +145,7 @@ class ObliqueTreeRegressor(DaskTree, _estimators.ObliqueTreeRegressor):
 
     As :class:`ngdt.dask.ObliqueTreeClassifier`. It has the parameters and, once fitted, the
     attributes of :class:`ngdt.ObliqueTreeRegressor`, with the differences that are listed there;
-    the loss is "squared".
+    the loss is "squared_error".
 
     See Also
     --------

@@ -58,7 +58,7 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
         The initial trees, which are made from at most 100 000 of the samples.
     optimizer : {"auto", "annealed", "sgd", "ssgd"}, Annealed, SGD, SSGD or None, default="auto"
         "auto" is "annealed"; no other trees compete with these.
-    loss : {"log", "bounded"}, Loss or None, default=None
+    loss : {"log_loss", "bounded"}, Loss or None, default=None
     bootstrap, max_samples
         "auto" is True. The same share of samples is drawn from each partition, at least one.
     leaf : {"auto", "constant"}, default="auto"
@@ -126,7 +126,7 @@ class ObliqueForestRegressor(DaskForest, _forest.ObliqueForestRegressor):
 
     As :class:`ngdt.dask.ObliqueForestClassifier`. It has the parameters and, once fitted, the
     attributes of :class:`ngdt.ObliqueForestRegressor`, with the differences that are listed there;
-    the loss is "squared".
+    the loss is "squared_error".
 
     See Also
     --------

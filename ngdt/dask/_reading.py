@@ -35,7 +35,7 @@ MAX_SAMPLES, MIN_SAMPLES, MAX_VALUES = 100_000, 15_000, 12_000_000
 # Partitions that are trained on at the same time by default.
 N_AT_ONCE = 4
 # Losses whose best leaf values and errors follow from sums over the samples of a leaf.
-LOSSES = ("log", "bounded", "squared")
+LOSSES = ("log_loss", "bounded", "squared_error")
 # Share of the first readings in the progress that is shown.
 READING_WORK = 0.05
 

@@ -5,7 +5,7 @@ from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, r
 from ngdt.pruning._sequence import pruning_sequence
 
 
-def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
+def cost_complexity_path(tree, X, y, *, loss="log_loss", sample_weight=None):
     """Alphas at which minimal cost-complexity pruning removes splits, and impurities of the rest.
 
     Like `cost_complexity_pruning_path` of scikit-learn, for any tree. The impurity of a node is the
@@ -19,7 +19,7 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
         Decides between classification and regression.
     sample_weight : array-like of shape (n_samples,), default=None
         Samples of weight zero are ignored.
@@ -43,7 +43,7 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     >>> from ngdt.pruning import cost_complexity_path
     >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.0], [1.0], [2.0]])
     >>> path = cost_complexity_path(
-    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], loss="squared")
+    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], loss="squared_error")
     >>> path.ccp_alphas
     array([0.  , 0.5 , 6.25])
     >>> path.impurities
@@ -53,7 +53,7 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     return pruning_sequence(tree, targets).path(unit=targets.y.shape[1])
 
 
-def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=None):
+def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log_loss", sample_weight=None):
     """Minimise impurity plus `ccp_alpha` times the number of leaves, over all subtrees.
 
     The tree is the smallest one with the least cost, as in scikit-learn. Impurities are defined
@@ -67,7 +67,7 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
         Class indices for classification losses, targets for regression losses.
     ccp_alpha : float
         Cost of a leaf, not negative. With 0, nothing is pruned, as in scikit-learn.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
         Decides between classification and regression, and fits the values of new leaves.
     sample_weight : array-like of shape (n_samples,), default=None
         Samples of weight zero are ignored.
@@ -88,7 +88,7 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
     >>> from ngdt.pruning import prune_cost_complexity
     >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.0], [1.0], [2.0]])
     >>> pruned = prune_cost_complexity(
-    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], 0.6, loss="squared")
+    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], 0.6, loss="squared_error")
     >>> pruned.values.tolist()
     [[0.0], [5.0]]
     """

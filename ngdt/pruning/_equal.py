@@ -12,7 +12,7 @@ from ngdt.pruning._replace import (
 )
 
 
-def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
+def prune_pure_subtrees(tree, X, y, *, loss="log_loss", sample_weight=None):
     """Replace subtrees by leaves where all samples have the same target, predicted without error.
 
     The largest such subtrees are replaced. Predicted classes and values of the given samples stay
@@ -24,7 +24,7 @@ def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
         Decides between classification and regression, and fits the values of new leaves.
     sample_weight : array-like of shape (n_samples,), default=None
         Samples of weight zero are ignored.
@@ -53,7 +53,7 @@ def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
     return collapse_pure(tree, present_targets(tree, X, y, loss, sample_weight))
 
 
-def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
+def prune_equal_leaves(tree, X, y, *, loss="log_loss", sample_weight=None):
     """Replace subtrees by leaves where all leaves predict the same class or value.
 
     The largest such subtrees are replaced. Predicted classes and values stay the same for every
@@ -66,7 +66,7 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, targets for regression losses.
-    loss : str or Loss, default="log"
+    loss : str or Loss, default="log_loss"
         Decides between classification and regression, and fits the values of new leaves.
     sample_weight : array-like of shape (n_samples,), default=None
         Samples of weight zero are ignored.

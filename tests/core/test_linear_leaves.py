@@ -394,7 +394,7 @@ def test_cost_of_prediction(case):
     upper_bound, loss_augmented_inference, cost_diminished_inference, surrogate_gradient])
 def test_bounds_need_constant_leaves(function):
     with pytest.raises(ValueError, match="tree must have constant leaves"):
-        function(STUMP, [[1.0, 2.0]], [1.0], loss="squared")
+        function(STUMP, [[1.0, 2.0]], [1.0], loss="squared_error")
 
 
 def test_soft_predictions_need_constant_leaves():

@@ -384,7 +384,7 @@ class AnyOrder(RuleBasedStateMachine):
         if X is None or sparse.issparse(X):
             return
         random, tree = np.random.default_rng(number), self.model.tree_
-        loss = "log" if self.is_classifier else "squared"
+        loss = "log_loss" if self.is_classifier else "squared_error"
         y = (random.integers(0, tree.n_outputs, len(X)) if self.is_classifier else
              random.normal(size=(len(X), tree.n_outputs)))
         found = self.attempt(*{

@@ -231,7 +231,7 @@ def names(problem, *leaves):
     return [candidate.name for candidate in default_candidates(problem, *leaves)]
 
 
-def table(n, p=3, loss="log", n_classes=2, form=np.asarray, **fields):
+def table(n, p=3, loss="log_loss", n_classes=2, form=np.asarray, **fields):
     return make_problem(form(np.zeros((n, p))), np.arange(n) % n_classes, loss, **fields)
 
 
@@ -260,9 +260,9 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
     (table(100, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", *GREEDY]),
-    (table(100, loss="squared"), [*REGRESSION, "pruned"]),
-    (table(2000, loss="squared"), [*REGRESSION, *SOFT, "pruned"]),
-    (table(2000, loss="squared", max_depth=3), [*REGRESSION, SOFT[0], "pruned"]),
+    (table(100, loss="squared_error"), [*REGRESSION, "pruned"]),
+    (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, "pruned"]),
+    (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], "pruned"]),
     (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT, "pruned"]),
 ])
 def test_candidates(given, expected):
@@ -274,15 +274,16 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
-    (table(100, loss="squared"), "auto", [*LINEAR, "pruned"]),
-    (table(100, loss="squared"), "linear", LINEAR),
-    (table(2000, loss="squared"), "auto", [*LINEAR, "pruned"]),
-    (table(2000, loss="squared"), "linear", LINEAR),
-    (table(100, p=501, loss="squared"), "linear", ["linear", "model tree"]),
-    (table(100, p=501, loss="squared"), "auto", [*REGRESSION, "pruned", "linear", "model tree"]),
-    (table(4001, p=501, loss="squared"), "linear", ["linear"]),
-    (table(9000, p=334, loss="squared"), "linear", ["linear"]),     # 1e9 products
-    (table(8000, p=353, loss="squared"), "linear", LINEAR),
+    (table(100, loss="squared_error"), "auto", [*LINEAR, "pruned"]),
+    (table(100, loss="squared_error"), "linear", LINEAR),
+    (table(2000, loss="squared_error"), "auto", [*LINEAR, "pruned"]),
+    (table(2000, loss="squared_error"), "linear", LINEAR),
+    (table(100, p=501, loss="squared_error"), "linear", ["linear", "model tree"]),
+    (table(100, p=501, loss="squared_error"), "auto",
+     [*REGRESSION, "pruned", "linear", "model tree"]),
+    (table(4001, p=501, loss="squared_error"), "linear", ["linear"]),
+    (table(9000, p=334, loss="squared_error"), "linear", ["linear"]),     # 1e9 products
+    (table(8000, p=353, loss="squared_error"), "linear", LINEAR),
     (table(100, loss="huber"), "auto", [*REGRESSION, "pruned"]),
     (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=8"]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
@@ -304,7 +305,7 @@ OF_SOME = ["linear, tao C=10", "linear, tao C=0.1", *LINEAR[1:]]
     ([0, 2], OF_SOME), ("path", LINEAR), ("all", LINEAR)], ids=str)
 def test_candidates_with_linear_leaves_of_some_features(features, expected):
     given = default_candidates(
-        table(100, loss="squared"), "linear", LinearLeaves(features=features))
+        table(100, loss="squared_error"), "linear", LinearLeaves(features=features))
     assert [each.name for each in given] == expected
     last = [getattr(each.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
     assert last == [features] * 2

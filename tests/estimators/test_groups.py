@@ -45,7 +45,7 @@ def grouped_problems(draw):
     y = random.integers(0, draw(st.integers(1, 3)), n)
     weight = random.choice([0.0, 1.0, 3.0], n, p=[0.2, 0.4, 0.4])
     weight[:2] = 1.0
-    loss, y = draw(st.sampled_from([("log", y), ("squared", random.normal(size=n))]))
+    loss, y = draw(st.sampled_from([("log_loss", y), ("squared_error", random.normal(size=n))]))
     return make_problem(random.normal(size=(n, 2)), y, loss, weight, groups=groups,
                         random_state=draw(st.integers(0, 9)))
 

@@ -191,13 +191,14 @@ def test_gains_by_definition(loss, tree, seed):
     assert (gains >= 0).all()
 
 
-@pytest.mark.parametrize("loss", ["log", "bounded", "squared", "absolute_error", "huber"])
+@pytest.mark.parametrize(
+    "loss", ["log_loss", "bounded", "squared_error", "absolute_error", "huber"])
 def test_noise_is_not_ranked_first(loss):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 2))
     y = ((X[:, 0] > 0) ^ (rng.random(2000) < 0.05)).astype(int)
     kind, reference = (
-        (ObliqueTreeClassifier, DecisionTreeClassifier) if loss in ("log", "bounded")
+        (ObliqueTreeClassifier, DecisionTreeClassifier) if loss in ("log_loss", "bounded")
         else (ObliqueTreeRegressor, DecisionTreeRegressor))
     found = kind(6, optimizer=None, loss=loss, random_state=0).fit(X, y).feature_importances_
     wanted = reference(max_depth=6, random_state=0).fit(X, y).feature_importances_

@@ -86,15 +86,15 @@ def test_no_job_at_all(estimator, iris):
 
 @pytest.mark.parametrize(("estimator", "loss", "message"), [
     (ObliqueTreeRegressor, "mae", "Did you mean 'absolute_error'?"),
-    (ObliqueTreeRegressor, "squared_eror", "Did you mean 'squared'?"),
+    (ObliqueTreeRegressor, "squared_eror", "Did you mean 'squared_error'?"),
     (ObliqueTreeRegressor, "poison", "Did you mean 'poisson'?"),
-    (ObliqueTreeClassifier, "entropy", "one of ['bounded', 'log'] or a Loss object"),
+    (ObliqueTreeClassifier, "entropy", "one of ['bounded', 'log_loss'] or a Loss object"),
 ])
 def test_losses_of_the_task_are_offered(estimator, loss, message, iris):
     with pytest.raises(ValueError, match="loss must be one of") as caught:
         estimator(loss=loss).fit(*iris)
     assert message in str(caught.value)
-    assert ("'log'" in str(caught.value)) == (estimator is ObliqueTreeClassifier)
+    assert ("'log_loss'" in str(caught.value)) == (estimator is ObliqueTreeClassifier)
 
 
 def test_the_parameter_that_was_given_is_named(iris):

@@ -114,7 +114,7 @@ def test_the_splits_of_tao_rise_or_fall(penalty, form):
     X, y = diabetes()
     directions = np.array([DIABETES.get(name, 0) for name in X.columns], dtype=np.int8)
     problem = make_problem(
-        form(X.to_numpy()), y / y.std(), "squared", directions=directions, max_depth=4)
+        form(X.to_numpy()), y / y.std(), "squared_error", directions=directions, max_depth=4)
     free = TAO(penalty=penalty).optimize(
         InfoGain().initialize(problem), problem.replace(directions=None)).tree
     assert not is_straight(free, directions).all()
@@ -277,13 +277,13 @@ def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
         clone(forest).fit(X, np.column_stack([y, y]))
 
 
-@given(st.integers(0, 2**16), st.sampled_from(["squared", "absolute_error", "log"]))
+@given(st.integers(0, 2**16), st.sampled_from(["squared_error", "absolute_error", "log_loss"]))
 def test_edited_trees_stay_monotone(seed, loss):
     random = np.random.default_rng(seed)
     X = random.normal(size=(80, 3))
     y = X[:, 0] + random.normal(size=80)
-    estimator = ObliqueTreeClassifier if loss == "log" else ObliqueTreeRegressor
-    y = (y > 0).astype(int) if loss == "log" else y
+    estimator = ObliqueTreeClassifier if loss == "log_loss" else ObliqueTreeRegressor
+    y = (y > 0).astype(int) if loss == "log_loss" else y
     model = estimator(
         4, monotonic_cst=[1, 1, 0], init=RandomOblique(2, 2), optimizer=None, loss=loss,
         random_state=seed).fit(X, y, random.choice([1.0, 2.0], 80))

@@ -10,16 +10,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ngdt import (
-    ObliqueForestClassifier,
-    ObliqueForestRegressor,
-    ObliqueTreeClassifier,
-    ObliqueTreeRegressor,
-    load,
-    save,
-)
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.resolve import resolve_init, resolve_optimizers
-from ngdt.inference import empirical_loss
 from ngdt.initializers import (
     CO2,
     INITIALIZERS,
@@ -267,7 +259,7 @@ def test_a_name_that_is_nearly_known_is_suggested(iris, parameter, given, close)
         ObliqueTreeClassifier(**{parameter: given}).fit(*iris)
 
 
-@pytest.mark.parametrize("loss", ["log", LogLoss(), LogLoss(pseudo_count=1.0)])
+@pytest.mark.parametrize("loss", ["log_loss", LogLoss(), LogLoss(pseudo_count=1.0)])
 def test_loss_by_name_and_by_object(iris, loss):
     plain, named = (
         ObliqueTreeClassifier(
@@ -276,36 +268,9 @@ def test_loss_by_name_and_by_object(iris, loss):
     assert plain == named
 
 
-@pytest.mark.parametrize(("kind", "alias", "name"), [
-    (ObliqueTreeClassifier, "log_loss", "log"), (ObliqueForestClassifier, "log_loss", "log"),
-    (ObliqueTreeRegressor, "squared_error", "squared"),
-    (ObliqueForestRegressor, "squared_error", "squared")])
-def test_losses_have_the_names_of_scikit_learn_too(iris, kind, alias, name, tmp_path):
-    X, y = iris
-    options = dict(optimizer="tao", random_state=0, max_depth=2)
-    options |= dict(n_estimators=2) if "Forest" in kind.__name__ else {}
-    found, plain = (kind(loss=loss, **options).fit(X, y) for loss in (alias, name))
-    assert found.get_params()["loss"] == clone(found).loss == alias
-    np.testing.assert_array_equal(found.predict(X), plain.predict(X))
-    save(found, tmp_path / "model.ngdt")
-    loaded = load(tmp_path / "model.ngdt")
-    assert loaded.loss == alias
-    np.testing.assert_array_equal(loaded.fit(X, y).predict(X), plain.predict(X))
-
-
-def test_the_loss_of_tao_and_of_bounds_has_the_names_of_scikit_learn_too(iris):
-    X, y = iris
-    found, plain = (
-        ObliqueTreeClassifier(2, optimizer=TAO(loss=loss), random_state=0).fit(X, y).tree_
-        for loss in ("log_loss", "log"))
-    assert found == plain
-    np.testing.assert_array_equal(
-        empirical_loss(plain, X, y, loss="log_loss"), empirical_loss(plain, X, y))
-
-
 def test_a_loss_of_the_other_task_is_refused(iris):
-    with pytest.raises(ValueError, match=r"loss='squared' is for regression.*TreeClassifier"):
-        ObliqueTreeClassifier(loss="squared").fit(*iris)
+    with pytest.raises(ValueError, match=r"loss='squared_error' is for regression.*TreeClassifier"):
+        ObliqueTreeClassifier(loss="squared_error").fit(*iris)
     with pytest.raises(ValueError, match="is for classification and does not fit Oblique"):
         ObliqueTreeRegressor(loss=LogLoss()).fit(*iris)
     ObliqueTreeRegressor(1, loss=SquaredLoss(), optimizer=None).fit(*iris)

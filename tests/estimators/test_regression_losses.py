@@ -48,7 +48,7 @@ def with_outliers(X, y):
     "optimizer", [None, "auto", *(name for name in OPTIMIZERS if name != GTO.name)])
 def test_every_loss_works_with_every_optimizer(name, optimizer):
     X, y = counts(100)
-    if optimizer == LinearLeaves.name and name != "squared":
+    if optimizer == LinearLeaves.name and name != "squared_error":
         with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
             ObliqueTreeRegressor(3, loss=name, optimizer=optimizer).fit(X, y)
         return
@@ -90,10 +90,10 @@ def test_leaves_have_the_best_values_for_their_samples(name, optimizer, diabetes
 def test_the_absolute_error_is_robust(optimizer, diabetes):
     X, y, X_test, y_test = with_outliers(*diabetes)
     error = {}
-    for loss in ("squared", "absolute_error"):
+    for loss in ("squared_error", "absolute_error"):
         tree = ObliqueTreeRegressor(4, loss=loss, optimizer=optimizer, random_state=0).fit(X, y)
         error[loss] = mean_absolute_error(y_test, tree.predict(X_test))
-    assert error["absolute_error"] < 0.7 * error["squared"]
+    assert error["absolute_error"] < 0.7 * error["squared_error"]
 
 
 @pytest.mark.usefixtures("short_soft_training")
@@ -115,7 +115,7 @@ def test_a_quantile_covers_its_share(quantile, optimizer):
 
 @pytest.mark.parametrize("optimizer", ["tao", *in_nightly(["auto"])])
 def test_counts_have_a_lower_deviance_by_the_poisson_loss(optimizer):
-    deviance = dict.fromkeys(("squared", "poisson"), 0.0)
+    deviance = dict.fromkeys(("squared_error", "poisson"), 0.0)
     for seed in range(2):
         X, y = counts(3500, seed)
         for loss in deviance:
@@ -124,7 +124,7 @@ def test_counts_have_a_lower_deviance_by_the_poisson_loss(optimizer):
             tree.fit(X[:1500], y[:1500])
             predicted = np.maximum(tree.predict(X[1500:]), 1e-3)
             deviance[loss] += mean_poisson_deviance(y[1500:], predicted)
-    assert deviance["poisson"] < 0.99 * deviance["squared"]
+    assert deviance["poisson"] < 0.99 * deviance["squared_error"]
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
@@ -136,7 +136,7 @@ def test_predictions_of_counts_follow_their_unit(unit):
 
 
 @pytest.mark.parametrize(("name", "criterion"), [
-    ("absolute_error", "absolute_error"), ("squared", "squared_error")])
+    ("absolute_error", "absolute_error"), ("squared_error", "squared_error")])
 def test_the_pruning_path_of_a_loss_is_that_of_scikit_learn(name, criterion, diabetes):
     X, y = diabetes
     X, y = X[:100].astype(np.float32), y[:100]
@@ -186,22 +186,22 @@ def test_later_counts_may_all_be_zero():
 def test_the_loss_may_change_between_fits():
     X, y = counts(300)
     tree = ObliqueTreeRegressor(3, warm_start=True, optimizer="tao", random_state=0).fit(X, y)
-    for loss in ("poisson", "squared"):
+    for loss in ("poisson", "squared_error"):
         tree.set_params(loss=loss).fit(X, y)
         assert np.average(tree.predict(X)) == pytest.approx(y.mean(), rel=0.05)
 
 
 def test_tao_refuses_a_loss_of_other_leaf_values():
     X, y = counts(50)
-    with pytest.raises(ValueError, match=r"TAO\(loss='squared'\) does not fit the poisson loss"):
-        ObliqueTreeRegressor(loss="poisson", optimizer=TAO(loss="squared")).fit(X, y)
+    with pytest.raises(ValueError, match=r"TAO\(loss='squared_error'\) does not fit the loss 'po"):
+        ObliqueTreeRegressor(loss="poisson", optimizer=TAO(loss="squared_error")).fit(X, y)
 
 
 @each_loss
 @pytest.mark.parametrize("pseudo_count", [0, 2.5])
 def test_shrunk_leaves_minimise_the_loss_with_their_parent(name, pseudo_count, diabetes):
     X, y = diabetes
-    loss = SquaredLoss() if name == "squared" else LOSSES[name]()
+    loss = SquaredLoss() if name == "squared_error" else LOSSES[name]()
     tree = ObliqueTreeRegressor(
         1, loss=loss, init="info_gain", optimizer=ShrinkLeaves(pseudo_count=pseudo_count),
         validation_fraction=None).fit(X, y)
@@ -225,7 +225,7 @@ def test_greedy_splits_by_ranks_do_not_look_at_the_distance_of_outliers(diabetes
     np.testing.assert_array_equal(tree.thresholds, other.thresholds)
 
 
-@pytest.mark.parametrize("loss", ["squared", "poisson"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 @pytest.mark.parametrize("make", [
     ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(3, **params)])
 def test_score_of_large_targets_is_that_of_small_ones(make, loss):

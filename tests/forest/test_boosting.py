@@ -224,9 +224,9 @@ def test_no_second_forest_without_time(smooth):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared'"),
-    ({"loss": PoissonLoss()}, "loss of estimator must be None or 'squared'"),
-    ({"loss": "square"}, "Did you mean 'squared'"),
+    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared_error'"),
+    ({"loss": PoissonLoss()}, "loss of estimator must be None or 'squared_error'"),
+    ({"loss": "square"}, "Did you mean 'squared_error'"),
     ({"checkpoint": "file"}, "checkpoint of estimator must be None"),
     ({"warm_start": True}, "warm_start of estimator must be False"),
     ({"bootstrap": False}, "must draw samples"),
@@ -239,7 +239,7 @@ def test_messages(smooth, parameters, message):
     assert not hasattr(model, "estimators_")
 
 
-@pytest.mark.parametrize("loss", ["squared", SquaredLoss()])
+@pytest.mark.parametrize("loss", ["squared_error", SquaredLoss()])
 def test_the_squared_loss_may_be_named(smooth, boosted, loss):
     named = ObliqueBoostingRegressor(clone(FOREST).set_params(loss=loss), random_state=0)
     np.testing.assert_array_equal(

@@ -84,9 +84,10 @@ def test_values_are_the_mean_of_those_of_the_trees(parameters, n_targets, diabet
 
 
 @pytest.mark.parametrize(("loss", "optimizer"), [
-    *product(["squared", "huber", "absolute_error", QuantileLoss(0.9), "poisson"], [None]),
+    *product(["squared_error", "huber", "absolute_error", QuantileLoss(0.9), "poisson"], [None]),
     ("quantile", "tao"), ("poisson", "annealed"), *in_nightly(
-        product(["squared", "huber", "absolute_error", QuantileLoss(0.9)], ["tao", "annealed"]))],
+        product(["squared_error", "huber", "absolute_error", QuantileLoss(0.9)],
+                ["tao", "annealed"]))],
     ids=str)
 @pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
 def test_all_losses(loss, optimizer, diabetes):

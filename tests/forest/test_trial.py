@@ -116,7 +116,7 @@ def test_errors_of_trees(iris):
     proba = np.exp(tree.predict(X))
     np.testing.assert_allclose(
         errors, proba / proba.sum(axis=1, keepdims=True) - np.eye(3)[y], atol=1e-12)
-    problem = make_problem(X, X[:, :2], "squared", max_depth=2)
+    problem = make_problem(X, X[:, :2], "squared_error", max_depth=2)
     tree = InfoGain().initialize(problem)
     np.testing.assert_array_equal(errors_of(problem, [tree])[0], tree.predict(X) - problem.y)
     problem = make_problem(X, X[:, :2], "poisson", max_depth=2)
@@ -170,7 +170,7 @@ def test_soft_trees_of_many_samples_are_deeper(n, n_classes, limits, depth):
 
 def test_default_kinds_of_regression():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
-    problem = make_problem(X, y, "squared")
+    problem = make_problem(X, y, "squared_error")
     first, soft, oblique, random, constant, *_ = forest_candidates(problem, "auto", LinearLeaves())
     assert [type(each) for each in first.optimizers] == [TAO]
     assert [type(each) for each in soft.optimizers] == [Annealed, TAO]
@@ -181,22 +181,22 @@ def test_default_kinds_of_regression():
     assert constant.init.initialize(problem).n_leaves == 1
     penalised = forest_candidates(problem, "auto", LinearLeaves(penalty=3.0))[1]
     assert penalised.optimizers[-1].penalty == 3.0
-    for leaf, loss in (("constant", "squared"), ("auto", "absolute_error")):
+    for leaf, loss in (("constant", "squared_error"), ("auto", "absolute_error")):
         soft = forest_candidates(make_problem(X, y, loss), leaf, LinearLeaves())[1]
         assert [type(each) for each in soft.optimizers] == [Annealed]
         assert soft.optimizers[0].leaf == "constant"
-    wide = make_problem(np.zeros((4, 5000)), [0.0, 1, 0, 1], "squared")
+    wide = make_problem(np.zeros((4, 5000)), [0.0, 1, 0, 1], "squared_error")
     assert isinstance(forest_candidates(wide, "auto", LinearLeaves())[1].optimizers[0], SSGD)
 
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
-    (30, 25, "auto", "log", True), (30, 25, "constant", "log", False),
-    (30, 25, "auto", "bounded", False), (30, 128, "auto", "log", True),
-    (30, 501, "auto", "log", False), (30, 501, "linear", "log", True),
-    (2000, 124, "auto", "log", True), (2000, 125, "auto", "log", False),
-    (30, 25, "auto", "squared", True), (30, 25, "constant", "squared", False),
-    (30, 25, "auto", "absolute_error", False), (2000, 128, "auto", "squared", True),
-    (30, 501, "auto", "squared", False)])
+    (30, 25, "auto", "log_loss", True), (30, 25, "constant", "log_loss", False),
+    (30, 25, "auto", "bounded", False), (30, 128, "auto", "log_loss", True),
+    (30, 501, "auto", "log_loss", False), (30, 501, "linear", "log_loss", True),
+    (2000, 124, "auto", "log_loss", True), (2000, 125, "auto", "log_loss", False),
+    (30, 25, "auto", "squared_error", True), (30, 25, "constant", "squared_error", False),
+    (30, 25, "auto", "absolute_error", False), (2000, 128, "auto", "squared_error", True),
+    (30, 501, "auto", "squared_error", False)])
 def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
     leaves = LinearLeaves(penalty=3.0)
@@ -208,9 +208,9 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
 
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
-    (30, 25, "auto", "squared", True), (30, 25, "linear", "squared", True),
-    (30, 25, "constant", "squared", False), (30, 25, "auto", "huber", False),
-    (4000, 501, "auto", "squared", True), (4001, 501, "auto", "squared", False)])
+    (30, 25, "auto", "squared_error", True), (30, 25, "linear", "squared_error", True),
+    (30, 25, "constant", "squared_error", False), (30, 25, "auto", "huber", False),
+    (4000, 501, "auto", "squared_error", True), (4001, 501, "auto", "squared_error", False)])
 def test_model_trees_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
     last = forest_candidates(problem, leaf, LinearLeaves())[-1]
@@ -251,7 +251,7 @@ def test_features_that_add_up_are_left_to_linear_models(forest, request):
 
 
 def test_default_kinds_with_linear_leaves():
-    narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
+    narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared_error")
     for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
         for kind in forest_candidates(problem, "linear", LinearLeaves()):
             last = (kind.init, *kind.optimizers)[-1]

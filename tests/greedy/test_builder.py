@@ -56,7 +56,7 @@ def test_builder_grows_oblique_trees(kind):
     assert nested(projected, (X @ np.full(3, 0.5))[:, None], problem.sample_weight) == expected
 
 
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_subsets_grow_as_if_they_were_alone(loss):
     X, y = datasets.load_wine(return_X_y=True)
     problem = make_problem(X, y, loss, max_depth=3)

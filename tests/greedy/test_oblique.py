@@ -18,7 +18,7 @@ LIMITS = st.fixed_dictionaries({}, optional={
 
 
 @FORMS
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(seed=st.integers(0, 99), limits=LIMITS, n_nonzero=st.sampled_from([1, 2, 3, 6]))
 def test_trees_are_those_of_the_builder(form, loss, dtype, seed, limits, n_nonzero):
@@ -95,7 +95,7 @@ def test_bad_directions(features, weights):
 def test_products_that_overflow_are_not_split():
     # In float64 the sum of each sample is infinite, or NaN from two sums of opposite signs.
     X = np.c_[np.random.default_rng(0).normal(size=(60, 3)), np.full((60, 20), 1.7e308)]
-    problem = make_problem(X, np.arange(60) % 2, "log", random_state=0)
+    problem = make_problem(X, np.arange(60) % 2, "log_loss", random_state=0)
     assert np.isfinite(RandomOblique(3000).initialize(problem).thresholds).all()
 
     features, weights = directions(300)

@@ -12,7 +12,7 @@ from ngdt._core.greedy.splitter import Split, Splitter
 from ngdt._core.samples import Samples
 from reference.splits import best_split, entropy, midpoint, variance
 
-IMPURITY = {"log": entropy, "squared": variance}
+IMPURITY = {"log_loss": entropy, "squared_error": variance}
 
 
 def columns(n, rng):
@@ -48,7 +48,7 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
     rng = np.random.default_rng(n)
     y = rng.integers(0, n_classes, n)
     weight = rng.choice([0.3, 1.0, 2.2], n) if form == "fractional weights" else np.ones(n)
-    loss = "squared" if form == "variance" else "log"
+    loss = "squared_error" if form == "variance" else "log_loss"
     for name, column in columns(n, rng).items():
         X = column.astype(np.float64)[:, None]
         if form == "float32":
@@ -134,7 +134,7 @@ def test_fewest_misclassified_with_either_class_on_either_side(n, form):
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_best_split_of_many_columns_is_the_best_of_each(kind, loss):
     rng = np.random.default_rng(0)
     n, p = 1000, 300    # more features, entries and grid points than fit into one block

@@ -103,7 +103,8 @@ def test_bound_falls_to_the_loss_as_the_scale_grows(loss, data):
 def test_stable_bound_is_not_monotone_in_the_scale():
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
     bounds = [
-        upper_bound(scaled(tree, alpha), [[1.0]], [3.0], loss="squared", assignment=[0]).item()
+        upper_bound(
+            scaled(tree, alpha), [[1.0]], [3.0], loss="squared_error", assignment=[0]).item()
         for alpha in (1.0, 2.0, 8.0)
     ]
     # loss 9 of the other leaf - price + price of the assigned leaf, until loss 0 + price wins

@@ -45,22 +45,22 @@ BAD_X = {
     "None": None,
 }
 BAD_Y = {
-    "above the classes": ("log", [0, 1, 2]),
-    "below the classes": ("log", [0, 1, -1]),
-    "between the classes": ("log", [0, 1, 0.5]),
-    "nan class": ("log", [0, 1, np.nan]),
-    "strings": ("log", ["a", "b", "c"]),
-    "2-d classes": ("log", [[0, 1]] * 3),
-    "short": ("log", [0, 1]),
-    "long": ("log", [0, 1, 0, 1]),
-    "scalar": ("log", 1),
-    "None": ("log", None),
-    "ragged": ("squared", [[0.0, 1.0], [0.0], [1.0, 1.0]]),
-    "nan": ("squared", [[0.0, np.nan]] * 3),
-    "infinity": ("squared", [[0.0, np.inf]] * 3),
-    "too few targets": ("squared", [0.0, 1.0, 2.0]),
-    "too many targets": ("squared", np.zeros((3, 3))),
-    "complex": ("squared", np.zeros((3, 2), dtype=complex)),
+    "above the classes": ("log_loss", [0, 1, 2]),
+    "below the classes": ("log_loss", [0, 1, -1]),
+    "between the classes": ("log_loss", [0, 1, 0.5]),
+    "nan class": ("log_loss", [0, 1, np.nan]),
+    "strings": ("log_loss", ["a", "b", "c"]),
+    "2-d classes": ("log_loss", [[0, 1]] * 3),
+    "short": ("log_loss", [0, 1]),
+    "long": ("log_loss", [0, 1, 0, 1]),
+    "scalar": ("log_loss", 1),
+    "None": ("log_loss", None),
+    "ragged": ("squared_error", [[0.0, 1.0], [0.0], [1.0, 1.0]]),
+    "nan": ("squared_error", [[0.0, np.nan]] * 3),
+    "infinity": ("squared_error", [[0.0, np.inf]] * 3),
+    "too few targets": ("squared_error", [0.0, 1.0, 2.0]),
+    "too many targets": ("squared_error", np.zeros((3, 3))),
+    "complex": ("squared_error", np.zeros((3, 2), dtype=complex)),
 }
 BAD_ASSIGNMENT = {
     "above the leaves": [0, 1, 2],
@@ -103,7 +103,7 @@ def test_bad_y(function, case):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("loss", ["hinge", None, 1, LOSSES["log"]])
+@pytest.mark.parametrize("loss", ["hinge", None, 1, LOSSES["log_loss"]])
 def test_bad_loss(function, loss):
     with names("loss"):
         FUNCTIONS[function](STUMP, X_GOOD, Y_GOOD, loss=loss)

@@ -16,7 +16,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._util.stopped import Stopped
 from reference.splits import entropy, grow, midpoint, variance
 
-IMPURITY = {"log": entropy, "squared": variance}
+IMPURITY = {"log_loss": entropy, "squared_error": variance}
 
 
 @st.composite
@@ -30,7 +30,7 @@ def problems(draw, loss):
     X = (X * scale).astype(draw(st.sampled_from([np.float32, np.float64])))
     if draw(st.booleans()):
         X = sparse.csr_matrix(X)
-    if loss == "log":
+    if loss == "log_loss":
         y = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
     else:
         q = draw(st.integers(1, 2))
@@ -48,7 +48,7 @@ def problems(draw, loss):
 def check_exhaustive(problem):
     X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
     y = problem.y
-    if problem.loss.name == "squared":
+    if problem.loss.name == "squared_error":
         # Squares of these scales leave the range of doubles, which the reference cannot avoid.
         y = y / (np.abs(y).max() or 1.0)
     expected = grow(
@@ -59,13 +59,13 @@ def check_exhaustive(problem):
 
 
 @examples(5)
-@given(problems("log"))
+@given(problems("log_loss"))
 def test_is_exhaustive_for_entropy(problem):
     check_exhaustive(problem)
 
 
 @examples(5)
-@given(problems("squared"))
+@given(problems("squared_error"))
 def test_is_exhaustive_for_variance(problem):
     check_exhaustive(problem)
 
@@ -148,11 +148,11 @@ def continuous_data(n_classes=3):
     {"min_samples_split": 200, "max_leaf_nodes": 7, "min_impurity_decrease": 0.002},
 ], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_same_tree_as_scikit_learn(controls, weighted, loss):
     X, y = continuous_data()
     rng = np.random.default_rng(1)
-    if loss == "squared":
+    if loss == "squared_error":
         y = X[:, 0] * X[:, 1] + rng.normal(size=len(y))
         reference = DecisionTreeRegressor(random_state=0)
     else:
@@ -166,7 +166,7 @@ def test_same_tree_as_scikit_learn(controls, weighted, loss):
         expected = Tree.from_sklearn(reference.fit(X, y, sample_weight=weight))
     tree = InfoGain().initialize(make_problem(X, y, loss, weight, max_depth=3, **controls))
     assert nested(tree, X, weight) == nested(expected, X, weight)
-    if loss == "squared" and tree.n_internal:
+    if loss == "squared_error" and tree.n_internal:
         np.testing.assert_allclose(tree.predict(X), expected.predict(X), atol=1e-12)
 
 
@@ -178,10 +178,10 @@ def test_fits_as_well_as_scikit_learn(name, max_depth):
     data = getattr(datasets, f"load_{name}")()
     X, y = data.data.astype(np.float32), data.target
     if name == "diabetes":
-        loss, impurity = "squared", variance
+        loss, impurity = "squared_error", variance
         reference = DecisionTreeRegressor(max_depth=max_depth, random_state=0)
     else:
-        loss, impurity = "log", entropy
+        loss, impurity = "log_loss", entropy
         reference = DecisionTreeClassifier(
             criterion="entropy", max_depth=max_depth, random_state=0)
     expected = reference.fit(X, y).apply(X)
@@ -218,8 +218,8 @@ def test_splits_that_gain_nothing_yet_are_made():
 
 def test_targets_that_differ_by_rounding_are_equal():
     X = np.arange(3.0).reshape(3, 1)
-    assert InfoGain().initialize(make_problem(X, [0.3, 0.1 + 0.2, 0.3], "squared")).n_leaves == 1
-    assert InfoGain().initialize(make_problem(X, [1e9, 1e9 + 1e-5, 1e9], "squared")).n_leaves == 3
+    for y, n_leaves in (([0.3, 0.1 + 0.2, 0.3], 1), ([1e9, 1e9 + 1e-5, 1e9], 3)):
+        assert InfoGain().initialize(make_problem(X, y, "squared_error")).n_leaves == n_leaves
 
 
 def test_leaves_have_the_values_of_the_loss():

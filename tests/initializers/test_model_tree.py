@@ -260,11 +260,11 @@ def test_it_splits_by_the_feature_whose_slope_changes(form):
 def test_noise_ends_the_growth(n_targets):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 5)), random.normal(size=(300, n_targets))
-    problem = make_problem(X, y + X[:, :1], "squared")
+    problem = make_problem(X, y + X[:, :1], "squared_error")
     # Leaves of five samples are possible.
     assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves <= 10
     y += 3 * np.abs(X[:, 1:2])
-    problem = make_problem(X, y, "squared")
+    problem = make_problem(X, y, "squared_error")
     assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves >= 2
 
 
@@ -297,7 +297,7 @@ def test_ctrl_c_leaves_a_tree(owner, name, call, n_leaves, monkeypatch):
     Interruption(monkeypatch, owner, name, call)
     X, y = roof(300)
     with pytest.raises(Stopped) as caught:
-        ModelTree().initialize(make_problem(X, y, "squared"))
+        ModelTree().initialize(make_problem(X, y, "squared_error"))
     tree = caught.value.tree
     assert tree.n_leaves >= n_leaves
     assert r2_score(y, tree.predict(X)) > (0.9 if n_leaves > 1 else 0.1)
@@ -350,7 +350,7 @@ def test_several_targets():
 
 def test_features_and_penalty():
     X, y = load_diabetes(return_X_y=True)
-    problem = make_problem(X, y, "squared", max_depth=2)
+    problem = make_problem(X, y, "squared_error", max_depth=2)
     tree = ModelTree(features=[2, 8], penalty=5.0).initialize(problem)
     assert set(np.flatnonzero(tree.slopes.any(axis=(0, 1)))) == {2, 8}
     assert set(np.flatnonzero(tree.weights.any(axis=0))) <= {2, 8}
@@ -416,7 +416,7 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
 @pytest.mark.parametrize("limit", [1, 2, 5, 11, 100])
 def test_the_largest_subtree_within_a_limit(limit):
     X, _ = broken_line(400)
-    problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared")
+    problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared_error")
     grown = _Grown(problem, _Growth(ModelTree(), 1.0))
     grown.problem = problem.replace(max_leaf_nodes=limit)
     found, step = grown._is_leaf(0.0, 0), grown._sequences[0].step

@@ -14,32 +14,33 @@ from ngdt.initializers import ScoreBands
 from ngdt.optimizers import LinearLeaves
 
 
-def problem(form=np.asarray, loss="log", **fields):
-    X, y = load_breast_cancer(return_X_y=True) if loss == "log" else load_diabetes(return_X_y=True)
-    if loss == "log":       # no band is pure
+def problem(form=np.asarray, loss="log_loss", **fields):
+    load = load_breast_cancer if loss == "log_loss" else load_diabetes
+    X, y = load(return_X_y=True)
+    if loss == "log_loss":       # no band is pure
         y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 1 - y, y)
     return make_problem(form(X[:300, :6].copy()), y[:300], loss, **fields)
 
 
 @FORMS
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_bands_of_the_score_hold_equal_shares(form, loss):
     given = problem(form, loss)
     tree = ScoreBands().initialize(given)
     model = LinearLeaves().fit_leaves(SingleLeaf().initialize(given), given)
     outputs = model.predict(given.X)
-    score = outputs[:, -1] - (outputs[:, 0] if loss == "log" else 0.0)
+    score = outputs[:, -1] - (outputs[:, 0] if loss == "log_loss" else 0.0)
     leaf = tree.apply(given.X)
     assert (tree.n_leaves, tree.max_depth) == (8, 3)
     assert (tree.densify().weights == tree.densify().weights[0]).all()
     order = np.argsort(score)
     assert (np.diff(leaf[order]) >= 0).all()        # the leaves are bands of the score
     share = np.full(300, 1.0)
-    if loss == "log":       # one cut is where the classes are equally likely
+    if loss == "log_loss":       # one cut is where the classes are equally likely
         share = 1.0 / np.bincount(given.y[:, 0].astype(int))[given.y[:, 0].astype(int)]
         assert len(np.intersect1d(leaf[score > 0], leaf[score <= 0])) == 0
     share = np.bincount(leaf, share) / share.sum()
-    moved = 2 if loss == "log" else 0               # bands beside the cut that was moved
+    moved = 2 if loss == "log_loss" else 0               # bands beside the cut that was moved
     assert (np.abs(share - 1 / 8) < 0.02).sum() >= 8 - moved
     np.testing.assert_allclose(tree.values, given.fit_leaves(
         leaf, np.arange(300, dtype=np.int32), 8))
@@ -81,7 +82,8 @@ def test_the_cut_at_zero_leaves_no_band_empty():
 
 def test_pure_bands_under_one_split_become_one():
     y = np.arange(80) >= 40
-    tree = ScoreBands().initialize(make_problem(np.arange(80.0)[:, None], y.astype(int), "log"))
+    tree = ScoreBands().initialize(
+        make_problem(np.arange(80.0)[:, None], y.astype(int), "log_loss"))
     assert tree.n_leaves == 2
     assert (tree.apply(np.arange(80.0)[:, None]) == y).all()
 
@@ -89,11 +91,11 @@ def test_pure_bands_under_one_split_become_one():
 @pytest.mark.parametrize("n", [1, 2, 20])
 def test_nothing_to_cut(n):
     assert ScoreBands().initialize(
-        make_problem(np.ones((n, 2)), np.arange(n) % 2, "log", n_outputs=2)).n_leaves == 1
+        make_problem(np.ones((n, 2)), np.arange(n) % 2, "log_loss", n_outputs=2)).n_leaves == 1
 
 
 @pytest.mark.parametrize(("y", "loss"), [
-    (np.arange(30) % 3, "log"), (np.arange(60.0).reshape(30, 2), "squared"),
+    (np.arange(30) % 3, "log_loss"), (np.arange(60.0).reshape(30, 2), "squared_error"),
     (np.arange(30) % 2, "bounded"), (np.arange(30.0), "absolute_error")])
 def test_what_has_no_score_is_refused(y, loss):
     with pytest.raises(ValueError, match="score bands are for"):
@@ -110,7 +112,7 @@ def test_score_bands_win_where_the_rule_is_nearly_linear():
 
 
 @FORMS
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_no_weight_is_against_its_direction(form, loss):
     free = ScoreBands().initialize(problem(form, loss)).densify().weights[0]
     given = problem(form, loss, directions=np.sign(free) * [1, -1, 1, 0, 1, -1])

@@ -60,7 +60,7 @@ def test_sample_weights_that_are_nothing_beside_the_others(optimizer):
         assert fit.score(X, y, weight) > 0.8
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_targets_many_standard_deviations_away(loss):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     y = np.where(X[:, 0] > 2.6, 1000.0, 0.0)

@@ -16,7 +16,7 @@ def noisy_problem(seed=0, n=150, n_targets=1, unit=1.0):
     random = np.random.default_rng(seed)
     X = random.uniform(-1.0, 1.0, (n, 2))
     y = np.abs(X[:, :1]) + random.exponential(0.3, (n, n_targets))
-    return make_problem(X, unit * y, "squared", random.integers(0, 3, n) + 1.0, max_depth=2)
+    return make_problem(X, unit * y, "squared_error", random.integers(0, 3, n) + 1.0, max_depth=2)
 
 
 def linear_tree(problem):
@@ -64,7 +64,7 @@ def test_model_trees_and_tao_narrow_the_ranges():
 
 def test_targets_without_noise_keep_their_range():
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (100, 2))
-    problem = make_problem(X, np.where(X[:, :1] > 0.0, 5.0, 0.0) + X[:, 1:], "squared",
+    problem = make_problem(X, np.where(X[:, :1] > 0.0, 5.0, 0.0) + X[:, 1:], "squared_error",
                            max_depth=1)
     tree = LinearLeaves(penalty=1e-9, shrink=False).optimize(
         InfoGain().initialize(problem), problem).tree

@@ -39,7 +39,7 @@ def test_nearest_leaf_values_are_monotone(seed, classes):
     directions = random_directions(random, 3)
     y = random.integers(0, 2, 200) if classes else random.normal(size=200)
     problem = make_problem(
-        random.normal(size=(200, 3)), y, "log" if classes else "squared",
+        random.normal(size=(200, 3)), y, "log_loss" if classes else "squared_error",
         random.exponential(size=200), n_outputs=1 + classes, directions=directions)
     fitted = monotone_leaves(tree, problem)
     assert is_monotone(fitted, directions) == (True, None)
@@ -52,7 +52,7 @@ def test_nearest_leaf_values_are_monotone_where_cells_touch(tree, seed):
     random = np.random.default_rng(seed)
     directions = random_directions(random, tree.n_features)
     problem = make_problem(random.normal(size=(20, tree.n_features)), random.normal(size=20),
-                           "squared", directions=directions)
+                           "squared_error", directions=directions)
     fitted = monotone_leaves(tree, problem)
     assert is_monotone(fitted, directions) == (True, None)
     assert grid_violations(fitted, directions) == 0
@@ -67,7 +67,8 @@ def test_nearest_leaf_values_are_those_of_brute_force(seed, classes):
     directions = random_directions(random, 3)
     problem = make_problem(
         X, random.integers(0, 2, 300) if classes else random.normal(size=300),
-        "log" if classes else "squared", weight, n_outputs=1 + classes, directions=directions)
+        "log_loss" if classes else "squared_error", weight, n_outputs=1 + classes,
+        directions=directions)
     leaf_weight = np.bincount(tree.apply(X), weight)
     values = tree.values[:, 0] if not classes else expit(tree.values[:, 1] - tree.values[:, 0])
     expected = monotone.isotonic(values, leaf_weight, monotone.climbs(tree, directions))
@@ -81,7 +82,8 @@ def test_straight_splits_rise_or_fall_and_are_as_good_as_any_threshold(seed):
     random = np.random.default_rng(seed)
     tree, directions = random_tree(random), random_directions(random, 3)
     X, weight = random.normal(size=(60, 3)).round(1), random.choice([0.5, 1.0, 3.0], 60)
-    problem = make_problem(X, random.normal(size=60), "squared", weight, directions=directions)
+    problem = make_problem(
+        X, random.normal(size=60), "squared_error", weight, directions=directions)
     straight = straighten(tree, problem)
     upward = straight.weights * directions
     assert (np.all(upward >= 0, axis=1) | np.all(upward <= 0, axis=1)).all()
@@ -103,7 +105,7 @@ def test_values_in_the_order_of_splits_are_those_of_brute_force(seed, classes):
     X = random.normal(size=(50, 3))
     problem = make_problem(
         X, random.integers(0, 2, 50) if classes else random.normal(size=50),
-        "log" if classes else "squared", n_outputs=1 + classes, directions=directions)
+        "log_loss" if classes else "squared_error", n_outputs=1 + classes, directions=directions)
     if random.random() < 0.7:
         tree = straighten(tree, problem)
     weight, kinds = random.uniform(0.5, 2.0, tree.n_leaves), kinds_of_splits(tree, directions)
@@ -138,7 +140,7 @@ def test_least_squares_and_linear_programs_find_the_same_climbs(seed):
 def test_equal_leaves_are_one_block():
     # The mean of 0.1, with these weights, is less than 0.1 by rounding.
     values, weight = np.full((3, 1), 0.1), np.array([0.7, 0.4, 0.1])
-    problem = make_problem(np.zeros((1, 1)), np.zeros(1), "squared")
+    problem = make_problem(np.zeros((1, 1)), np.zeros(1), "squared_error")
     found = ordered_by_splits(
         values, weight, np.array([[1, 2], [3, 4]]), np.ones(2, dtype=int), problem.loss)
     np.testing.assert_allclose(found, values)
@@ -148,7 +150,8 @@ def test_many_leaves_are_monotone_in_no_time():
     random = np.random.default_rng(0)
     X, directions = random.normal(size=(3000, 3)), np.array([1, -1, 0], dtype=np.int8)
     problem = make_problem(
-        X, X @ directions + X[:, 2] + random.normal(size=3000), "squared", directions=directions)
+        X, X @ directions + X[:, 2] + random.normal(size=3000), "squared_error",
+        directions=directions)
     tree = RandomOblique(1, 2).initialize(problem.replace(directions=None, min_samples_leaf=2))
     tree = straighten(tree, problem)
     assert tree.n_leaves > 500
@@ -166,7 +169,7 @@ def test_splits_of_free_levels_stay_without_features_with_a_direction(seed, leve
     random = np.random.default_rng(seed)
     X = random.normal(size=(200, 4))
     y = X.sum(axis=1) + X[:, 0] * X[:, 2] + random.normal(size=200)
-    problem = make_problem(X, y, "squared", directions=np.array([1, -1, 0, 0], dtype=np.int8))
+    problem = make_problem(X, y, "squared_error", directions=np.array([1, -1, 0, 0], dtype=np.int8))
     problem = problem.replace(free_levels=levels, random_state=seed)
     tree = freed(RandomComplete(max_depth=4).initialize(problem), problem)
     annealed = Annealed(steps=30).optimize(tree, problem).tree

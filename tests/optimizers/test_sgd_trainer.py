@@ -18,7 +18,7 @@ from reference.sgd import NaiveTrainer
 
 KINDS = pytest.mark.parametrize("kind", sorted(RADIUS))
 RULES = pytest.mark.parametrize("rule", ["navigate", "best"])
-BOTH_LOSSES = pytest.mark.parametrize("loss", ["log", "squared"])
+BOTH_LOSSES = pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 
 
 class Case:
@@ -29,12 +29,12 @@ class Case:
         self.loss, self.n = loss, n
         draw = self.dyadics if dyadic else self.normal
         self.X = draw((n, p)).astype(dtype)
-        k = 3 if loss == "log" else 2
+        k = 3 if loss == "log_loss" else 2
         # Leaf values in sixteenths, which the rest is not: no two leaves tie.
         values = draw((m + 1, k)) if not dyadic else self.dyadics((m + 1, k), 64) + 1 / 64
         children = random_children(self.random, m)
         self.tree = Tree(draw((m, p)), draw(m), *children, values)
-        self.y = (self.random.integers(0, k, (n, 1)).astype(float) if loss == "log"
+        self.y = (self.random.integers(0, k, (n, 1)).astype(float) if loss == "log_loss"
                   else draw((n, k)))
         self.weight = self.random.choice([0.5, 1.0, 2.0], n)
         self.scaling = Scaling(np.zeros(p), np.ones(p))
@@ -91,7 +91,7 @@ def parameters(trainer):
 @KINDS
 @RULES
 def test_steps_on_dyadic_data_are_exact(kind, rule):
-    case = Case("squared", 3, n=16, dyadic=True)
+    case = Case("squared_error", 3, n=16, dyadic=True)
     trainer, naive = case.pair(kind, rule, batch_size=4)
     before = parameters(trainer)
     for _ in range(2):
@@ -108,7 +108,7 @@ def test_steps_on_dyadic_data_are_exact(kind, rule):
 @KINDS
 def test_the_search_knows_how_far_leaves_have_moved(kind):
     # Leaves start close together, so the range of losses at the root is what steps make of it.
-    case = Case("squared", 5)
+    case = Case("squared_error", 5)
     tree = case.tree
     case.tree = tree.replace(weights=0.1 * tree.weights, values=0.01 * tree.values)
     trainer, naive = case.pair(kind, "navigate", batch_size=5)
@@ -155,7 +155,7 @@ def test_every_step_is_the_reference_step(kind, rule, loss, name):
 def test_the_options_of_the_steps_above_all_bite():
     results = []
     for options in OPTIONS.values():
-        case = Case("log", 11, **options)
+        case = Case("log_loss", 11, **options)
         trainer = case.trainer("fast", "best", batch_size=5)
         trainer.epoch(case.order(), np.full(5, 0.2), np.full(5, 0.5))
         results.append(parameters(trainer))
@@ -165,7 +165,7 @@ def test_the_options_of_the_steps_above_all_bite():
 @KINDS
 @RULES
 def test_a_fixed_assignment_is_that_of_the_tree_that_made_it(kind, rule):
-    case = Case("log", 4)
+    case = Case("log_loss", 4)
     trainer, naive = case.pair(kind, rule, batch_size=8)
     everything, rates = np.arange(case.n, dtype=np.int32), np.full(3, 0.6)
     for _ in range(2):
@@ -196,7 +196,7 @@ def test_the_gradient_is_the_public_one(kind, rule, loss):
                 case.tree.children_left, case.tree.children_right, case.tree.values)
     rate, leaf_rate = 0.5, 0.25
     trainer.epoch(order, np.array([rate]), np.array([leaf_rate]))
-    y = case.y[:, 0].astype(int) if loss == "log" else case.y
+    y = case.y[:, 0].astype(int) if loss == "log_loss" else case.y
     gradient = surrogate_gradient(
         tree, case.X, y, loss=loss, inference=kind, assignment=trainer.assignment,
         sample_weight=case.weight)
@@ -211,7 +211,7 @@ def test_the_gradient_is_the_public_one(kind, rule, loss):
 
 def test_rows_that_no_sample_touches_stay_as_they_are():
     # One sample, one flip: the other nodes keep their weights.
-    case = Case("squared", 2, n=12)
+    case = Case("squared_error", 2, n=12)
     trainer, naive = case.pair("fast", "navigate", batch_size=1)
     moved = 0
     for sample in case.order():
@@ -235,7 +235,7 @@ def test_the_number_of_threads_changes_no_bit(rule, form, batch_size):
     results = []
     for n_threads in (1, 3):
         n = 150 if batch_size > 1 else 40
-        case = Case("log", 4, n=n, p=5, m=15, nu=3.0, norm_limit=3.0)
+        case = Case("log_loss", 4, n=n, p=5, m=15, nu=3.0, norm_limit=3.0)
         trainer = case.trainer(
             "full", rule, batch_size=batch_size, n_threads=n_threads, X=form(case.X))
         rates = np.full(-(-case.n // batch_size), 0.1)
@@ -245,7 +245,7 @@ def test_the_number_of_threads_changes_no_bit(rule, form, batch_size):
 
 
 def test_another_thread_makes_progress_during_an_epoch():
-    case = Case("log", 6, n=2000, p=100, m=60)
+    case = Case("log_loss", 6, n=2000, p=100, m=60)
     trainer = case.trainer("full", "best", batch_size=100)
 
     order = case.order()
@@ -267,7 +267,7 @@ def test_exact_sums_make_the_form_of_the_data_irrelevant(kind, rule, dtype):
     results = []
     for form in (lambda X: X.astype(np.float64), lambda X: sparse.csr_matrix(X.astype(dtype)),
                  lambda X: X.astype(dtype)):
-        case = Case("squared", 3, n=16, p=20, dyadic=True)
+        case = Case("squared_error", 3, n=16, p=20, dyadic=True)
         case.X[case.random.random(case.X.shape) < 0.6] = 0.0
         trainer = case.trainer(kind, rule, batch_size=4, X=form(case.X))
         for _ in range(2):
@@ -280,7 +280,7 @@ def test_exact_sums_make_the_form_of_the_data_irrelevant(kind, rule, dtype):
 def test_sums_in_another_order_make_no_difference_beyond_rounding():
     results = []
     for form in (np.asarray, sparse.csr_array):
-        case = Case("log", 13, n=40, p=30, nu=2.0, norm_limit=4.0)
+        case = Case("log_loss", 13, n=40, p=30, nu=2.0, norm_limit=4.0)
         case.X[case.random.random(case.X.shape) < 0.5] = 0.0
         trainer = case.trainer("fast", "best", batch_size=8, X=form(case.X))
         trainer.epoch(case.order(), np.full(5, 0.1), np.full(5, 0.1))
@@ -293,7 +293,7 @@ def test_sums_in_another_order_make_no_difference_beyond_rounding():
 
 
 def test_a_factor_changes_prices_and_no_decision():
-    case = Case("log", 7)
+    case = Case("log_loss", 7)
     case.scaling = Scaling(np.array([0.5, -0.25, 0.0]), np.array([2.0, 0.5, 1.0]))
     trainer = case.trainer("fast", "navigate", batch_size=case.n)
     order, still = case.order(), np.zeros(1)

@@ -61,14 +61,14 @@ def blocks_and_tree(loss, seed):
     """A problem with all kinds of samples, its blocks in three parts, and a tree."""
     pytest.importorskip("dask", reason="dask is not installed")
     from ngdt.dask import _blocks as blocks
-    X, y, weight, _, part = parted_samples(seed, n_targets=1 if loss == "log" else 2)
+    X, y, weight, _, part = parted_samples(seed, n_targets=1 if loss == "log_loss" else 2)
     kind = np.random.default_rng(seed).integers(3, size=len(X))
-    if loss == "log":
+    if loss == "log_loss":
         y = (y[:, 0] > 0).astype(float) + (y[:, 0] > 1)
     weights = [np.where(kind == k, weight, 0.0) for k in range(3)]
     problem = make_problem(
         X, y, loss, weights[0], validation_weight=weights[1], random_state=seed,
-        **({"n_outputs": 3} if loss == "log" else {}))
+        **({"n_outputs": 3} if loss == "log_loss" else {}))
     tree = RandomComplete(max_depth=2).initialize(problem.replace(sample_weight=weight))
     parts = [np.flatnonzero(part == k) for k in range(3)]
     return problem, weights, [blocks.Block(
@@ -76,7 +76,7 @@ def blocks_and_tree(loss, seed):
         for k, samples in enumerate(parts)], tree
 
 
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 @given(seed=SEEDS)
 def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
     problem, weights, blocks, tree = blocks_and_tree(loss, seed)
@@ -103,15 +103,15 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
 
 @pytest.mark.parametrize("optimizer", [Annealed(steps=24, batch_size=25), SSGD(batch_size=25)])
 @pytest.mark.parametrize(("loss", "form"), [
-    ("log", np.asarray), ("log", sparse.csr_array), ("squared", np.asarray)])
+    ("log_loss", np.asarray), ("log_loss", sparse.csr_array), ("squared_error", np.asarray)])
 def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
     """The state has all that steps change: rounds of one replica are one uninterrupted training."""
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 3)).astype(np.float32)
-    y = (X[:, 0] * X[:, 1] > 0).astype(float) if loss == "log" else X[:, 0] * X[:, 1]
+    y = (X[:, 0] * X[:, 1] > 0).astype(float) if loss == "log_loss" else X[:, 0] * X[:, 1]
     problem = make_problem(form(X), y, loss)
     tree = RandomComplete(max_depth=3).initialize(problem)
-    prior = np.bincount(y.astype(int)) / len(y) if loss == "log" else None
+    prior = np.bincount(y.astype(int)) / len(y) if loss == "log_loss" else None
     kind = SGDRounds if isinstance(optimizer, SSGD) else SoftRounds
     rounds = kind(optimizer, tree, problem, 600, 1, prior)
     done, order = np.arange(24) / 24, random.permutation(600).astype(np.int32)

@@ -47,9 +47,9 @@ def poisson_loss(theta, y):
 
 
 LOSSES = {
-    "log": log_loss,
+    "log_loss": log_loss,
     "bounded": bounded_loss,
-    "squared": squared_loss,
+    "squared_error": squared_loss,
     "absolute_error": absolute_loss,
     "quantile": quantile_loss,
     "huber": huber_loss,

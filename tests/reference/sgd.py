@@ -9,9 +9,9 @@ import numpy as np
 from reference import inference as naive
 
 THETA_GRADIENTS = {
-    "log": lambda theta, y: np.exp(theta - theta.max()) / np.exp(theta - theta.max()).sum()
+    "log_loss": lambda theta, y: np.exp(theta - theta.max()) / np.exp(theta - theta.max()).sum()
     - (np.arange(len(theta)) == int(y[0])),
-    "squared": lambda theta, y: 2 * (theta - y),
+    "squared_error": lambda theta, y: 2 * (theta - y),
 }
 
 

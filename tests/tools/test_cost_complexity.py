@@ -42,7 +42,7 @@ def fitted(name, weighted, **parameters):
     model = (DecisionTreeRegressor(random_state=0) if is_regression
              else DecisionTreeClassifier(criterion="entropy", random_state=0))
     model.set_params(**parameters).fit(X, y, weight)
-    return model, X, y, weight, "squared" if is_regression else "log"
+    return model, X, y, weight, "squared_error" if is_regression else "log_loss"
 
 
 @pytest.mark.parametrize("max_depth", [None, 3])
@@ -69,7 +69,7 @@ def test_pruned_trees_are_those_of_scikit_learn(name, weighted):
         ours = prune_cost_complexity(tree, X, y, alpha, loss=loss, sample_weight=weight)
         for part in ("weights", "thresholds", "children_left", "children_right"):
             assert_array_equal(getattr(ours, part), getattr(theirs, part))
-        if loss == "squared":
+        if loss == "squared_error":
             assert_allclose(ours.values, theirs.values, atol=1e-9)
         else:       # the values of new leaves have a pseudo-count
             found, expected = ours.predict(X), theirs.predict(X)
@@ -169,14 +169,14 @@ def test_new_leaves_are_fitted_and_others_keep_their_values(form):
 
 def test_splits_without_gain_go_at_any_positive_alpha():
     X, y = [[-2.0], [-1.0], [1.0], [2.0]], [1.0, 3.0, 1.0, 3.0]
-    assert prune_cost_complexity(STUMP, X, y, 0.0, loss="squared") is STUMP
-    assert prune_cost_complexity(STUMP, X, y, 1e-9, loss="squared").n_leaves == 1
-    assert prune_cost_complexity(STUMP, X[:2], y[:2], 1e-9, loss="squared").n_leaves == 1
+    assert prune_cost_complexity(STUMP, X, y, 0.0, loss="squared_error") is STUMP
+    assert prune_cost_complexity(STUMP, X, y, 1e-9, loss="squared_error").n_leaves == 1
+    assert prune_cost_complexity(STUMP, X[:2], y[:2], 1e-9, loss="squared_error").n_leaves == 1
 
 
 def test_targets_far_from_zero():
     X, y = [[-2.0], [-1.0], [1.0], [2.0]], np.array([0.0, 0.0, 1.0, 1.0]) + 1e8
-    path = cost_complexity_path(STUMP, X, y, loss="squared")
+    path = cost_complexity_path(STUMP, X, y, loss="squared_error")
     assert_allclose(path.ccp_alphas, [0.0, 0.25])
     assert_allclose(path.impurities, [0.0, 0.25])
 
@@ -209,7 +209,7 @@ def test_a_long_chain(loss):
     (dict(tree="oak"), TypeError, "tree must be an ngdt Tree, got str"),
 ])
 def test_bad_arguments_are_named(function, arguments, error, message):
-    arguments = {"tree": STUMP, "X": [[1.0]], "y": [1.0], "loss": "squared"} | arguments
+    arguments = {"tree": STUMP, "X": [[1.0]], "y": [1.0], "loss": "squared_error"} | arguments
     if function is prune_cost_complexity:
         arguments["ccp_alpha"] = 0.1
     with pytest.raises(error, match=message):
@@ -220,4 +220,4 @@ def test_bad_arguments_are_named(function, arguments, error, message):
     (-0.1, ValueError), (np.nan, ValueError), ("auto", TypeError), (None, TypeError)])
 def test_a_bad_alpha_is_named(ccp_alpha, error):
     with pytest.raises(error, match="ccp_alpha must"):
-        prune_cost_complexity(STUMP, [[1.0]], [1.0], ccp_alpha, loss="squared")
+        prune_cost_complexity(STUMP, [[1.0]], [1.0], ccp_alpha, loss="squared_error")

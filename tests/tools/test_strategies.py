@@ -109,7 +109,7 @@ def test_arguments_of_problems(problem):
         n_internal=st.integers(2, 3), n_features=st.just(2), n_outputs=st.just(4)
     ),
     dataset=strategies.datasets(
-        losses=strategies.losses(names=st.just("log")),
+        losses=strategies.losses(names=st.just("log_loss")),
         n_samples=st.just(6),
         n_outputs=st.just(2),
         dtypes=st.just(np.float32),

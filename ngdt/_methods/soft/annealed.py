@@ -28,7 +28,7 @@ _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 # Penalty on the slopes of linear leaves, in samples.
 _SLOPE_PENALTY = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
-_LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
+_LINEAR_LOSSES = ("squared_error", "huber", "absolute_error", "quantile")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

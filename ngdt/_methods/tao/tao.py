@@ -28,7 +28,7 @@ from ngdt._training.monotone import free_nodes, kinds_of_splits, ordered_by_spli
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
 from ngdt._util.parameters import COUNT, POSITIVE, ZERO_TO_ONE
-from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
+from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._impurity import LeafTargets
 from ngdt.pruning._unused import keep_reached
@@ -131,7 +131,7 @@ class TAO(Optimizer):
         "C": [POSITIVE],
         "penalty": [StrOptions({"l1", "l2"})],
         "alpha": [Interval(Real, 0, 10, closed="both")],
-        "loss": [StrOptions({"zero_one", *LOSSES, *ALIASES}), Loss, None],
+        "loss": [StrOptions({"zero_one", *LOSSES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
         "max_passes": [COUNT],
         "tol": [ZERO_TO_ONE],
@@ -153,10 +153,10 @@ class TAO(Optimizer):
             if not loss.is_classifier:
                 raise ValueError(
                     "TAO(loss='zero_one') is for classification and does not fit the "
-                    f"{loss.name} loss of the estimator")
+                    f"loss {loss.name!r} of the estimator")
         elif self.loss is not None and not get_loss(self.loss).fits(loss):
             raise ValueError(
-                f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
+                f"TAO(loss={self.loss!r}) does not fit the loss {loss.name!r} of the estimator")
 
     @property
     def space(self):
