@@ -134,7 +134,7 @@ def moved(model, n_replicas):
     depth = 8
     nodes, outputs = 2**depth - 1, len(model.classes_)
     size = 4 * (3 * nodes * (model.n_features_in_ + 1) + 2 * (nodes + 1) * outputs)
-    n_training = 0.9 * model.n_node_samples[0] if model.tree_.n_internal else 0
+    n_training = 0.9 * model.n_node_samples_[0] if model.tree_.n_internal else 0
     batch = max(250 // n_replicas, 64, int(n_training) // (n_replicas * 10_000))
     steps = model.n_iter_ * int(n_training) // (n_replicas * batch)
     return steps, 2 * n_replicas * size * -(-steps // 8) / 1e6

@@ -261,15 +261,13 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         return [self.tree_]
 
     @property
-    def n_node_samples(self) -> np.ndarray:
-        """Number of training samples at each internal node, then at each leaf.
+    def n_node_samples_(self) -> np.ndarray:
+        """Number of training samples at each internal node of `tree_`, then at each leaf.
 
-        ndarray of int, shape (n_internal + n_leaves,). Validation samples are counted. Samples of
-        weight 0, and those that `max_time` left out of the training, are not. A ValueError is
-        raised if `tree_` was replaced.
+        A ValueError is raised if `tree_` was replaced.
         """
         check_is_fitted(self)
-        self._check_tree_is_trained("n_node_samples")
+        self._check_tree_is_trained("n_node_samples_")
         return self._n_node_samples
 
     def _check_tree_is_trained(self, what):

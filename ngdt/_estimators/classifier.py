@@ -146,6 +146,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     tree_ : Tree
         The tree. A leaf value is an unnormalised log-probability per class; with linear leaves,
         slopes times the features are added to it.
+    n_node_samples_ : ndarray of int, shape (n_internal + n_leaves,)
+        Number of training samples at each internal node of `tree_`, then at each leaf. Validation
+        samples are counted. Samples of weight 0, and those that `max_time` left out, are not.
     kind_ : str
         Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy

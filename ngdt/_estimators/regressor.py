@@ -133,6 +133,9 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         categories. See `encode`.
     tree_ : Tree
         The tree. Leaf values are in the units of y.
+    n_node_samples_ : ndarray of int, shape (n_internal + n_leaves,)
+        Number of training samples at each internal node of `tree_`, then at each leaf. Validation
+        samples are counted. Samples of weight 0, and those that `max_time` left out, are not.
     kind_ : str
         Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy

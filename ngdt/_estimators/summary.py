@@ -123,7 +123,7 @@ class SummarizesTree:
         if not strength or not tree.n_internal or hasattr(self, "_edits") or (
                 self._sample_summary.tree is not tree):
             return False
-        n_above = self.n_node_samples[parents(tree)[tree.n_internal:]].min()
+        n_above = self.n_node_samples_[parents(tree)[tree.n_internal:]].min()
         return bool(n_above / (n_above + strength) < _MOST_KEPT)
 
     def _surprises(self):

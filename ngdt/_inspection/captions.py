@@ -220,7 +220,7 @@ def _known(model, tree):
     # tree_ may have been replaced since.
     if summary is None or summary.tree is not tree:
         return None, None
-    return summary, model.n_node_samples
+    return summary, model.n_node_samples_
 
 
 def _summarize(tree, X, is_classifier):

@@ -210,7 +210,7 @@ def _explain_rows(forest, X, feature_names):
     context = Context(trees, captions_of(trees[0], feature_names=feature_names))
     leaf_means = [each._sample_summary.leaf_means for each in trees]
     values = [
-        values_at_nodes(each.tree_, each.n_node_samples[each.tree_.n_internal:], means,
+        values_at_nodes(each.tree_, each.n_node_samples_[each.tree_.n_internal:], means,
                         context.classes is not None)
         for each, means in zip(trees, leaf_means, strict=True)]
     X, rows = encoded_rows(forest, X)

@@ -25,7 +25,7 @@ def fit_interrupted(model, X, y, n_epochs):
     assert model.n_iter_ == n_epochs
     assert len(model.history_["optimizer"]) == n_epochs
     assert not model.baseline_kept_
-    assert model.n_node_samples[0] == len(y)
+    assert model.n_node_samples_[0] == len(y)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
@@ -104,7 +104,7 @@ def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
         4, optimizer=SSGD(epochs=3), validation_fraction=None, min_samples_leaf=10, random_state=0)
     fit_interrupted(model, *iris, 3)
     assert len(stop.seen) == 2
-    assert model.n_node_samples.min() >= 10
+    assert model.n_node_samples_.min() >= 10
     monkeypatch.undo()
     assert model.tree_ == estimator(**model.get_params(deep=False)).fit(*iris).tree_
 

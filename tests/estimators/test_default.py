@@ -494,7 +494,7 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf, monkeypatch):
 def test_limits_hold_for_whoever_wins():
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(min_samples_leaf=40, max_leaf_nodes=3, random_state=0).fit(X, y)
-    assert fitted.n_node_samples.min() >= 40
+    assert fitted.n_node_samples_.min() >= 40
     assert fitted.get_n_leaves() <= 3
 
 

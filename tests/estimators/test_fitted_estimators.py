@@ -136,7 +136,7 @@ def test_what_is_not_known_of_a_tree_that_was_replaced(forest, diabetes):
     trained = tree.tree_
     tree.tree_ = collapse(trained, np.arange(trained.n_internal) > 0)
     calls = [lambda: model.predict_quantiles(X[:5])]
-    calls.append((lambda: model.explain(X[:1])) if forest else (lambda: model.n_node_samples))
+    calls.append((lambda: model.explain(X[:1])) if forest else (lambda: model.n_node_samples_))
     for call in calls:
         with pytest.raises(ValueError, match=f"{name}.*: tree_ was replaced"):
             call()

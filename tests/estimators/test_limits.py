@@ -78,7 +78,7 @@ def impurity(y, weight, is_classifier):
 def check(model, X, y, weight, limits):
     tree, present = model.tree_, weight > 0
     at = counts(tree, X, present)
-    assert_array_equal(model.n_node_samples, at)
+    assert_array_equal(model.n_node_samples_, at)
     m, n = tree.n_internal, present.sum()
     assert at[m:].min() >= 1
     leaf = limits.get("min_samples_leaf", 1)
@@ -179,7 +179,7 @@ def test_a_leaf_that_receives_samples_is_refitted():
     model = ObliqueTreeRegressor(init=tree, optimizer=None, min_samples_leaf=2).fit(X, y)
     assert_allclose(model.tree_.values.ravel(), [1.0, 23 / 3])
     assert_array_equal(model.tree_.thresholds, [2.5])
-    assert_array_equal(model.n_node_samples, [6, 3, 3])
+    assert_array_equal(model.n_node_samples_, [6, 3, 3])
 
 
 def test_other_leaves_keep_their_values():
@@ -213,4 +213,4 @@ def test_limits_beyond_the_data_leave_one_leaf(n):
     X, y = np.arange(float(n))[:, None], np.arange(n) % 2
     model = ObliqueTreeClassifier(min_samples_leaf=10, random_state=0).fit(X, y)
     assert model.get_n_leaves() == 1
-    assert_array_equal(model.n_node_samples, [n])
+    assert_array_equal(model.n_node_samples_, [n])

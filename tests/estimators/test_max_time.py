@@ -200,7 +200,7 @@ def test_all_but_the_drawn_samples_are_left_alone(estimator, n_drawn, clock, mon
     model = estimator(3, optimizer=None, max_time=time, random_state=0).fit(X, y)
     assert n_read[0] == MIN_SAMPLES
     assert n_read[1:] == [pytest.approx(n_drawn, rel=0.01)]
-    assert model.n_node_samples[0] == n_read[1]
+    assert model.n_node_samples_[0] == n_read[1]
     assert model._sample_summary.std[0] == pytest.approx(1.0, abs=0.1)
     assert clock.now < time
 

@@ -231,7 +231,7 @@ def test_limits_and_counts_are_those_of_x(optimizer, least):
                                   min_samples_leaf=least).fit(X, y, X_val=X_val, y_val=y_val)
     counts = np.bincount(model.apply(X), minlength=model.get_n_leaves())
     assert counts.min() >= least
-    assert model.n_node_samples[model.tree_.n_internal:].tolist() == counts.tolist()
+    assert model.n_node_samples_[model.tree_.n_internal:].tolist() == counts.tolist()
 
 
 def test_one_class_is_enough():

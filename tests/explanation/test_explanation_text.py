@@ -429,7 +429,7 @@ def test_predictions_are_written_with_a_decimal():
     y = 1000 + year[:, 0] / 2
     tree = ObliqueTreeRegressor(max_depth=2, leaf="constant", optimizer=None).fit(year, y)
     (explanation,) = tree.explain(year[:1])
-    text = f"{tree.predict(year[:1])[0]:.1f} [{tree.n_node_samples[-4]}]"
+    text = f"{tree.predict(year[:1])[0]:.1f} [{tree.n_node_samples_[-4]}]"
     assert str(explanation).startswith(f"{text}\n")
     forest = ObliqueForestRegressor(
         3, init="info_gain", optimizer=None, max_depth=2, random_state=0).fit(year, y)

@@ -252,7 +252,7 @@ def test_trees_are_estimators(forest, iris):
         assert tree.n_features_in_ == 4
         assert tree.get_n_leaves() <= 8
         assert tree.history_["optimizer"] == ["Annealed"] * tree.n_iter_
-        assert tree.n_node_samples[0] < 150      # drawn at least once
+        assert tree.n_node_samples_[0] < 150      # drawn at least once
         assert tree.feature_importances_.sum() == pytest.approx(1.0)
     text = export_text(model.estimators_[0])
     assert "x" in text
@@ -274,7 +274,7 @@ def test_limits_hold_for_each_tree(forest, iris):
     model = forest(3, min_samples_leaf=12, max_leaf_nodes=3, **QUICK).fit(*iris)
     for tree in model.estimators_:
         assert tree.get_n_leaves() <= 3
-        assert tree.n_node_samples.min() >= 12
+        assert tree.n_node_samples_.min() >= 12
 
 
 # --- out of bag ----------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def left_out_predictions(trees, X, draws):
     for tree, (n_drawn, replace) in zip(trees, draws, strict=True):
         drawn = np.random.default_rng([tree.random_state, 0]).choice(
             len(X), n_drawn, replace=replace)
-        assert tree.n_node_samples[0] == len(np.unique(drawn))
+        assert tree.n_node_samples_[0] == len(np.unique(drawn))
         is_outside = ~np.isin(np.arange(len(X)), drawn)
         predictions = getattr(tree, "predict_proba", tree.predict)(X)
         totals = totals + (predictions.T * is_outside).T

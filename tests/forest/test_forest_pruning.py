@@ -320,7 +320,7 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
     for estimator in pruned.estimators_:
         tree = estimator.tree_
         n_at_leaf = np.bincount(estimator.apply(table), minlength=tree.n_leaves)
-        assert_array_equal(estimator.n_node_samples, sums_below(tree, n_at_leaf))
+        assert_array_equal(estimator.n_node_samples_, sums_below(tree, n_at_leaf))
         trained = forest._targets.scale_leaf_values(tree, problem.loss)
         gains = node_gains(
             tree, LeafTargets.of(problem, estimator.apply(table), samples),

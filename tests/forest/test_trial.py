@@ -358,7 +358,7 @@ def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
     ids=str)
 def test_which_forests_draw_their_samples(forest, parameters, is_drawn, kinds, iris):
     model = forest(**{"n_estimators": 12, "random_state": 0} | parameters).fit(*iris)
-    assert all((tree.n_node_samples[0] < 150) == is_drawn for tree in model.estimators_)
+    assert all((tree.n_node_samples_[0] < 150) == is_drawn for tree in model.estimators_)
 
 
 @BOTH
@@ -439,7 +439,7 @@ def test_many_samples_have_a_trial_on_some_of_them(forest, kinds, iris, monkeypa
     model = forest(9, max_samples=0.5, random_state=0).fit(*iris)
     assert model.candidates_["n_trees"] == [0, 9]
     # No tree is left of the trial.
-    assert min(tree.n_node_samples[0] for tree in model.estimators_) > 45
+    assert min(tree.n_node_samples_[0] for tree in model.estimators_) > 45
     assert len({tree.random_state for tree in model.estimators_}) == 9
 
 

@@ -339,7 +339,7 @@ def test_limits():
     assert small.get_n_leaves() == 2
     assert small.tree_.slopes is not None
     large = ObliqueTreeRegressor(min_samples_leaf=50, **options).fit(X, y)
-    assert large.n_node_samples.min() >= 50
+    assert large.n_node_samples_.min() >= 50
 
 
 def test_several_targets():
@@ -391,7 +391,7 @@ def test_limits_of_trees_for_classes():
     X, y = broken_line()
     assert fit_classes(X, y, max_depth=2).get_depth() <= 2
     assert fit_classes(X, y, max_leaf_nodes=3).get_n_leaves() <= 3
-    assert fit_classes(X, y, min_samples_leaf=100).n_node_samples.min() >= 100
+    assert fit_classes(X, y, min_samples_leaf=100).n_node_samples_.min() >= 100
 
 
 @pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])

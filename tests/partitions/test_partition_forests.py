@@ -96,7 +96,7 @@ def test_leaves_are_those_of_the_samples_that_a_tree_draws(parameters):
         leaf = tree.apply(X)
         drawn = np.bincount(leaf, counts, tree.tree_.n_leaves)
         assert_allclose(tree.tree_.values[:, 0], np.bincount(leaf, counts * y) / drawn)
-        assert_array_equal(tree.n_node_samples[tree.tree_.n_internal:],
+        assert_array_equal(tree.n_node_samples_[tree.tree_.n_internal:],
                            np.bincount(leaf[counts > 0], minlength=tree.tree_.n_leaves))
     assert len({tuple(tree.tree_.values[0]) for tree in model.estimators_}) == (1 if share is None
                                                                              else 2)
@@ -110,7 +110,7 @@ def test_partitions_in_turn_columns_and_limits(digits_in_parts, all_digits):
         used = np.asarray(tree.tree_.densify().weights != 0).any(axis=0)
         assert 0 < used.sum() <= 32
         assert tree.get_n_leaves() <= 8
-        assert tree.n_node_samples.min() >= 30
+        assert tree.n_node_samples_.min() >= 30
     assert model.score(*all_digits) > 0.6
 
 

@@ -129,7 +129,7 @@ def test_callbacks_are_not_sent_with_predictions(fitted, digits_in_parts):
 def test_fitted_attributes_are_those_of_all_samples(fitted, all_digits):
     tree = fitted.tree_
     count = np.bincount(tree.apply(all_digits[0].astype(np.float32)), minlength=tree.n_leaves)
-    assert_array_equal(fitted.n_node_samples[tree.n_internal:], count)
+    assert_array_equal(fitted.n_node_samples_[tree.n_internal:], count)
     assert_array_equal(fitted.classes_, np.arange(10))
     assert fitted.n_features_in_ == 64
     assert len(fitted.history_["loss"]) == fitted.n_iter_ > 5
@@ -248,7 +248,7 @@ def test_tables_in_files(tmp_path):
     table = dd.read_parquet(tmp_path)
     X, y = table.drop(columns="label"), table["label"]
     model = classifier(max_depth=2, init="info_gain", optimizer=None).fit(X, y)
-    assert model.n_node_samples[0] == 600
+    assert model.n_node_samples_[0] == 600
     with warnings.catch_warnings():     # dask warned of arrays beside data frames
         warnings.simplefilter("error")
         assert model.score(X, y) > 0.7

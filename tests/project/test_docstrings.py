@@ -51,7 +51,7 @@ def test_estimators_describe_their_parameters_and_attributes(estimator):
     fitted = estimator(1, optimizer=None).fit([[0.0], [1.0]], [0, 1])
     learnt = {name for name in vars(fitted) if name.endswith("_")}
     assert described == learnt | set(inspect.signature(estimator).parameters) | {
-        "encoded_monotonic_cst_", "feature_names_in_", "kind_"}
+        "encoded_monotonic_cst_", "feature_names_in_", "kind_", "n_node_samples_"}
 
 
 @pytest.mark.parametrize("forest", [ngdt.ObliqueForestClassifier, ngdt.ObliqueForestRegressor])

@@ -126,7 +126,7 @@ def test_a_pruned_tree_is_described_as_one_that_was_trained_so(case, data):
     smaller = prune_at(model, data.draw(subsets(model)))
     same = dict(init=smaller.tree_, optimizer=None, leaf="constant", min_samples_leaf=1)
     trained = clone(model).set_params(**same).fit(table, y, weight)
-    assert_array_equal(smaller.n_node_samples, trained.n_node_samples)
+    assert_array_equal(smaller.n_node_samples_, trained.n_node_samples_)
     assert_array_equal(smaller.apply(table), trained.apply(table))
     assert smaller.get_n_leaves() == trained.get_n_leaves()
     assert_allclose(outputs(smaller, table), outputs(trained, table), atol=1e-12)
@@ -183,7 +183,7 @@ def test_training_samples_make_the_same_leaves(case):
     again = refit_leaves(model, table, y, weight)
     assert pickle.dumps(model) == before
     assert_allclose(outputs(again, table), outputs(model, table), rtol=1e-7, atol=1e-9)
-    assert_array_equal(again.n_node_samples, model.n_node_samples)
+    assert_array_equal(again.n_node_samples_, model.n_node_samples_)
     assert_allclose(again.feature_importances_, model.feature_importances_, atol=1e-9)
     assert_allclose(again._sample_summary.gains, model._sample_summary.gains, atol=1e-9)
 
@@ -206,7 +206,7 @@ def test_leaves_are_fitted_to_the_samples_that_reach_them(case, seed):
     leaf = model.apply(table)
     reached = np.bincount(leaf[rows], weight, model.get_n_leaves()) > 0
     here = reached[leaf]
-    assert_array_equal(again.n_node_samples[model.tree_.n_internal:], np.bincount(
+    assert_array_equal(again.n_node_samples_[model.tree_.n_internal:], np.bincount(
         leaf[rows[weight > 0]], minlength=len(reached)))
     old, new = outputs(model, table), outputs(again, table)
     assert_allclose(new[~here], old[~here], rtol=1e-9, atol=1e-12)
@@ -232,7 +232,7 @@ def test_linear_leaves_are_fitted_as_in_a_training(case):
     again = refit_leaves(model, table[:80], y[:80])
     start = model.tree_.replace(values=model.tree_.values)
     named = clone(model).set_params(init=start, min_samples_leaf=1)
-    if (again.n_node_samples == 0).any():
+    if (again.n_node_samples_ == 0).any():
         pytest.fail("samples must reach all leaves")
     # The encoding of the table is that of the first training.
     trained = named.set_params(warm_start=True)
@@ -265,7 +265,7 @@ def test_trees_of_forests_and_of_batches():
         assert refit_leaves(tree, TABLE[:80], y[:80]).score(TABLE[:80], y[:80]) > 0.3
     model = ObliqueTreeClassifier(3, optimizer="ssgd", random_state=0)
     model.partial_fit(X[:20], CLASSES[:20], classes=["a", "b", "c", "d"])
-    empty = np.flatnonzero(model.n_node_samples[:model.tree_.n_internal] == 0)
+    empty = np.flatnonzero(model.n_node_samples_[:model.tree_.n_internal] == 0)
     for node in (*empty, 0):
         assert np.isfinite(prune_at(model, [node]).predict_proba(X)).all()
 
@@ -306,7 +306,7 @@ def test_wrong_models():
     model.tree_ = model.tree_.replace(thresholds=model.tree_.thresholds + 1.0)
     with pytest.raises(ValueError, match="prune_at: tree_ was replaced"):
         prune_at(model, [0])
-    assert refit_leaves(model, X, CLASSES).n_node_samples[0] == 160
+    assert refit_leaves(model, X, CLASSES).n_node_samples_[0] == 160
 
 
 def test_wrong_samples():

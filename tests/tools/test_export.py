@@ -208,7 +208,7 @@ def test_numbers_of_samples(iris):
     model = ObliqueTreeClassifier(2, optimizer=None).fit(iris.data, iris.target)
     plain, counted = rules_text(model), rules_text(model, show_weights=True)
     counts = re.findall(r" \[(\d+)\]$", counted, re.M)
-    assert list(map(int, counts)) == model.n_node_samples[model.tree_.n_internal:].tolist()
+    assert list(map(int, counts)) == model.n_node_samples_[model.tree_.n_internal:].tolist()
     assert re.sub(r" \[\d+\]$", "", counted, flags=re.M) == plain
     assert rules_text(model.tree_, show_weights=True) == rules_text(model.tree_)
 

@@ -72,7 +72,7 @@ def test_each_node_is_an_item_of_the_tree(classifier, page):
         re.sub(r"^(?!if )", "leaf: ", line.strip().removesuffix(":"))
         for line in text.splitlines() if line.strip() != "else:"]
     counts = [re.search(r"(\d+) samples? ", item["aria-label"])[1] for item in items]
-    assert sorted(map(int, counts)) == sorted(classifier.n_node_samples)
+    assert sorted(map(int, counts)) == sorted(classifier.n_node_samples_)
 
 
 def test_names_are_text_and_nothing_else(page):

@@ -51,7 +51,7 @@ def test_rules_of_an_estimator(iris):
     rules = export_rules(tree)
     assert [leaf_by(rules, x) for x in X] == tree.apply(X).tolist()
     assert [rule.n_samples for rule in sorted(rules, key=lambda rule: rule.leaf)] == (
-        tree.n_node_samples[tree.tree_.n_internal:].tolist())
+        tree.n_node_samples_[tree.tree_.n_internal:].tolist())
     predicted = {rule.leaf: rule.prediction.split()[0] for rule in rules}
     assert [predicted[leaf] for leaf in tree.apply(X)] == tree.predict(X).tolist()
     assert re.fullmatch(r"if x[23] <= [\d.]+: a \(0\.\d+\) \[50\]", str(rules[0]))

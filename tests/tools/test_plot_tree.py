@@ -61,7 +61,7 @@ def test_the_tree_is_that_of_the_text(classifier, iris):
     found = texts(plot_tree(classifier))
     conditions = re.findall(r"if (.*):", export_text(classifier))
     assert [text.replace("≤", "<=") for text in found if "≤" in text] == conditions
-    for leaf, counts in enumerate(classifier.n_node_samples[classifier.tree_.n_internal:]):
+    for leaf, counts in enumerate(classifier.n_node_samples_[classifier.tree_.n_internal:]):
         probability = classifier.predict_proba(iris[0])[classifier.apply(iris[0]) == leaf][0].max()
         place = found.index(f"{counts} samples")
         assert found[place - 1] == f"{100 * probability:.3g} %"
