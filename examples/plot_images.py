@@ -26,7 +26,7 @@ tree = ObliqueTreeClassifier(
 tree.fit(X_train, y_train)
 print(f"{tree.tree_.n_nonzero / tree.tree_.n_internal:.0f} of 64 pixels for a split, "
       f"test accuracy {tree.score(X_test, y_test):.1%}")
-plot_tree(tree, shape=(8, 8), X=X_train, max_depth=None)
+plot_tree(tree, image_shape=(8, 8), X=X_train, max_depth=None)
 plt.show()
 
 # %%

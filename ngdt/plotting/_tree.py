@@ -25,7 +25,7 @@ _LEAST_KEY_WIDTH = 24.0
 def plot_tree(
     model, *, max_depth=3, feature_names=None, class_names=None, label="all", filled=False,
     node_ids=False, proportion=False, rounded=False, precision=None, ax=None, fontsize=None,
-    shape=None, X=None,
+    image_shape=None, X=None,
 ):
     """Plot a tree: the rule of each node, and the prediction of each leaf.
 
@@ -79,14 +79,15 @@ def plot_tree(
     fontsize : float, default=None
         Size of the text in points. None takes 9 for a new figure, or else what makes the tree fit
         into `ax`.
-    shape : tuple of (int, int), default=None
+    image_shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels. Weights are then drawn as images: where
         the sample is bright, red (positive) weights send it to the right and blue (negative) ones
         to the left.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples, as `model` reads them. None takes the samples of
-        the last call of `fit` or `partial_fit`. With `shape`, they are images; a leaf is then drawn
-        as the mean of the images that reach it, with its prediction and, in brackets, their number.
+        the last call of `fit` or `partial_fit`. With `image_shape`, they are images; a leaf is then
+        drawn as the mean of the images that reach it, with its prediction and, in brackets, their
+        number.
 
     Returns
     -------
@@ -114,12 +115,12 @@ def plot_tree(
     plt = import_pyplot()
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
-    check_shape(shape, captions.tree.n_features)
+    check_shape(image_shape, captions.tree.n_features)
     _check(max_depth, label, precision, ax, fontsize)
-    images = None if shape is None or X is None else mean_images(
+    images = None if image_shape is None or X is None else mean_images(
         captions, *leaves_and_samples(model, X))
     contents = Contents(
-        captions, images, shape, label, filled, proportion, precision, node_ids)
+        captions, images, image_shape, label, filled, proportion, precision, node_ids)
     plan = _Plan(contents, max_depth)
     if ax is None:
         fontsize = fontsize or _FONT_SIZE

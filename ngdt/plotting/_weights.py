@@ -35,8 +35,8 @@ def check_shape(shape, n_features):
     sides = np.asarray(shape)
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.prod() != n_features:
         raise ValueError(
-            f"shape must be (rows, columns), ints with rows * columns = {n_features} features, "
-            f"got {shape!r}")
+            f"image_shape must be (rows, columns), ints with rows * columns = {n_features} "
+            f"features, got {shape!r}")
 
 
 def draw_split(ax, captions, node, shape):
@@ -94,17 +94,17 @@ def draw_effects(ax, captions, weights):
         hidden_terms(captions, effect, _N_BARS), fontsize=6.5, color="0.4", labelpad=2)
 
 
-def plot_weights(model, *, shape=None, nodes=None, feature_names=None, ax=None, X=None):
+def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=None, X=None):
     """Plot the weights of single nodes.
 
     Parameters
     ----------
     model : Tree or fitted estimator
         The tree with these nodes.
-    shape : tuple of (int, int), default=None
+    image_shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels: the weights of a node are then drawn as
         an image. Where the sample is bright, red (positive) weights send it to the right and blue
-        (negative) ones to the left. Without a shape, the five largest effects are drawn as
+        (negative) ones to the left. Without it, the five largest effects are drawn as
         bars: weight times standard deviation of the feature in training, or the weight if there
         are no training samples, as for a `Tree`. The share of the other effects is
         written below. A split on a single feature is written as a condition, which sends each
@@ -130,7 +130,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, ax=None, 
     >>> from ngdt import Tree
     >>> from ngdt.plotting import plot_weights
     >>> tree = Tree(np.eye(1, 6), [0.5], [~0], [~1], [[0.0], [1.0]])
-    >>> [ax.get_title() for ax in plot_weights(tree, shape=(2, 3))]
+    >>> [ax.get_title() for ax in plot_weights(tree, image_shape=(2, 3))]
     ['root']
     """
     plt = import_pyplot()
@@ -141,7 +141,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, ax=None, 
         captions, feature_names=shortened(captions.feature_names, _NAME_LENGTH),
         column_names=shortened(captions.column_names, _NAME_LENGTH))
     tree = captions.tree
-    check_shape(shape, tree.n_features)
+    check_shape(image_shape, tree.n_features)
     titles = {}
     if tree.n_internal:
         left, right = children(tree, 0)
@@ -167,6 +167,6 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, ax=None, 
         raise ValueError(
             f"ax must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
     for node, ax in zip(map(int, nodes), axes, strict=False):
-        draw_split(ax, captions, node, shape)
+        draw_split(ax, captions, node, image_shape)
         ax.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return list(axes[: len(nodes)])

@@ -238,7 +238,7 @@ def test_the_colours_of_classes_differ():
 
 def test_weights_as_images():
     tree = complete_tree(2)
-    ax = plot_tree(tree, shape=(2, 3))
+    ax = plot_tree(tree, image_shape=(2, 3))
     for node, image in enumerate(sorted(ax.get_images(), key=lambda image: image.get_extent()[3])):
         low, high = image.get_clim()
         assert low == -high     # white means zero
@@ -254,7 +254,7 @@ def test_leaves_as_the_mean_of_their_images(form):
     X = np.random.default_rng(0).integers(0, 9, (20, 6)) - 4.0
     X = X[tree.apply(X) != 2]
     leaf = tree.apply(X)
-    ax = plot_tree(tree, shape=(2, 3), X=form(X))
+    ax = plot_tree(tree, image_shape=(2, 3), X=form(X))
     assert {f"{j} ({np.sum(leaf == j)})" for j in range(4)} <= set(texts(ax))
     drawn = [image.get_array().ravel() for image in ax.get_images()]
     for j in np.unique(leaf):
@@ -289,7 +289,7 @@ def test_linear_leaves_have_their_largest_terms(linear):
     assert "bar of a leaf to the right: larger values raise the prediction" in texts(ax)
     unknown = texts(plot_tree(tree))
     assert "linear" in unknown
-    assert len(plot_tree(tree, shape=(2, 2), X=X).get_images()) == 3
+    assert len(plot_tree(tree, image_shape=(2, 2), X=X).get_images()) == 3
 
 
 def test_linear_leaves_of_classes(linear):
@@ -324,7 +324,7 @@ def test_linear_leaves_of_several_targets(diabetes):
             f"x{j}" for j in order]
         assert re.match(r"\+ 6 more", found[place + 5])
     assert "bar of a leaf to the right: larger values raise the prediction" in found
-    assert len(plot_tree(tree, shape=(2, 5)).get_images()) == 2
+    assert len(plot_tree(tree, image_shape=(2, 5)).get_images()) == 2
     many = ObliqueTreeRegressor(0, leaf="linear", optimizer=None)
     many.fit(X, np.outer(y, np.arange(1, 6)))
     assert texts(plot_tree(many)).count("…") == 1
@@ -339,7 +339,8 @@ def linear_digits(digits):
     return tree.fit(X[:300], y[:300]), X[:300], y[:300]
 
 
-@pytest.mark.parametrize("arguments", [dict(), dict(shape=(8, 8)), dict(shape=(8, 8), X=True)])
+@pytest.mark.parametrize("arguments", [
+    dict(), dict(image_shape=(8, 8)), dict(image_shape=(8, 8), X=True)])
 def test_linear_leaves_show_what_their_samples_are(linear_digits, arguments):
     tree, X, y = linear_digits
     arguments = {name: X if value is True else value for name, value in arguments.items()}
@@ -362,9 +363,9 @@ def test_linear_leaves_show_what_their_samples_are(linear_digits, arguments):
 def test_a_linear_leaf_whose_samples_are_not_known_says_so(linear):
     for shape in (None, (2, 2)):
         assert "linear leaf: what it predicts depends on features" in texts(
-            plot_tree(linear[0], shape=shape))
+            plot_tree(linear[0], image_shape=shape))
     constant = linear[0].replace(values=linear[0].values)
-    assert not any("linear" in text for text in texts(plot_tree(constant, shape=(2, 2))))
+    assert not any("linear" in text for text in texts(plot_tree(constant, image_shape=(2, 2))))
 
 
 def test_linear_leaves_show_which_classes_a_feature_tells_apart(linear):
@@ -392,7 +393,8 @@ def test_linear_leaves_show_which_classes_a_feature_tells_apart(linear):
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(shape=4), dict(shape="ab"), dict(shape=(2.0, 2.0)), dict(shape=(1, 2, 2)),
+    dict(image_shape=4), dict(image_shape="ab"), dict(image_shape=(2.0, 2.0)),
+    dict(image_shape=(1, 2, 2)),
     dict(feature_names=["a"]), dict(feature_names="abcd"), dict(feature_names=4),
     dict(class_names=["a"]), dict(max_depth=2.5), dict(max_depth="all"), dict(label="some"),
     dict(precision=0), dict(precision=1.5), dict(fontsize=0), dict(fontsize="small")])
@@ -418,7 +420,7 @@ def test_huge_values_and_names_of_several_lines(iris):
 def test_subtrees_of_images_have_their_frequent_classes(all_digits):
     X, y = all_digits
     model = ObliqueTreeClassifier(3, optimizer=None).fit(X, y)
-    shown = texts(plot_tree(model, max_depth=2, shape=(8, 8), X=X))
+    shown = texts(plot_tree(model, max_depth=2, image_shape=(8, 8), X=X))
     labels, n_internal = model.apply(X), model.tree_.n_internal
     stubs = [text for text in shown if text.startswith("… ")]
     assert stubs

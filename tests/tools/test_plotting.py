@@ -31,7 +31,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 def test_weights_as_images():
     tree = complete_tree(2)
-    axes = plotting.plot_weights(tree, shape=(2, 3))
+    axes = plotting.plot_weights(tree, image_shape=(2, 3))
     assert [ax.get_title() for ax in axes] == [
         "root", "left child of the root", "right child of the root"]
     for node, ax in enumerate(axes):
@@ -104,8 +104,8 @@ def test_a_loss_of_zero_is_drawn(losses, scale):
 
 
 def test_wrong_arguments(classifier, iris):
-    with pytest.raises(ValueError, match="shape"):
-        plotting.plot_weights(classifier, shape=(3, 3))
+    with pytest.raises(ValueError, match="image_shape must"):
+        plotting.plot_weights(classifier, image_shape=(3, 3))
     with pytest.raises(ValueError, match="nodes"):
         plotting.plot_weights(classifier, nodes=[99])
     with pytest.raises(ValueError, match="max_depth"):
