@@ -55,7 +55,7 @@ plt.show()
 # %%
 # The model tree is short enough to be read:
 
-print(export_text(models["model tree"], digits=2))
+print(export_text(models["model tree"], precision=2))
 
 # %%
 # How many leaves does it need? Cross-validation of trees with two to five leaves: three are enough.

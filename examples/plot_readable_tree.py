@@ -40,4 +40,4 @@ plt.show()
 # The tree on the right as text, with all terms of the sum. No weight is negative: larger cells of
 # a rougher shape are worse, whatever the other numbers are.
 
-print(export_text(models["trained as a whole"], digits=2, n_terms=None))
+print(export_text(models["trained as a whole"], precision=2, n_terms=None))

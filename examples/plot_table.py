@@ -40,7 +40,7 @@ plt.show()
 # %%
 # The same as text:
 
-print(export_text(tree, digits=2))
+print(export_text(tree, precision=2))
 
 # %%
 # The prediction for a patient whose index is missing, and if it were known:

@@ -24,7 +24,7 @@ _HUE = 0.08     # of regression: orange
 def export_graphviz(
     model, *, max_depth=None, feature_names=None, class_names=None, filled=False,
     leaves_parallel=False, node_ids=False, rotate=False, rounded=False, fontname="helvetica",
-    n_terms=5, digits=None, X=None,
+    n_terms=5, precision=None, X=None,
 ):
     """Export a tree as a graph in the DOT language.
 
@@ -54,7 +54,7 @@ def export_graphviz(
     fontname : str, default="helvetica"
     n_terms : int or None, default=5
         As for `export_text`.
-    digits : int or None, default=None
+    precision : int or None, default=None
         As for `export_text`.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
@@ -79,7 +79,7 @@ def export_graphviz(
     2 [label="1"];
     }
     """
-    check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
+    check_counts(max_depth=max_depth, n_terms=n_terms, precision=precision)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
     tree, counts = captions.tree, captions.n_node_samples
@@ -92,11 +92,11 @@ def export_graphviz(
         # Leaves are numbered after the nodes, as in the counts.
         number, name, fill, text = item, f"node {item}", "", "..."
         if type_ == "split":
-            text = str(first_condition(captions, item, n_terms, digits))
+            text = str(first_condition(captions, item, n_terms, precision))
             lines += _edges(item, children[item])
         elif type_ == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"
-            text = "; ".join(leaf_lines(captions, item, n_terms, digits))
+            text = "; ".join(leaf_lines(captions, item, n_terms, precision))
             fill = f', fillcolor="{colors[item]}"' if filled else ""
             leaves.append(f"{number};")
         elif type_ != "cut":

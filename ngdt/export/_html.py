@@ -27,7 +27,7 @@ last node.
 
 def export_html(
     model, *, path=None, title=None, feature_names=None, class_names=None, n_terms="auto",
-    digits=None, max_depth=None, unfolded=3, X=None,
+    precision=None, max_depth=None, unfolded=3, X=None,
 ):
     """Export a tree as a page of HTML whose branches fold.
 
@@ -52,7 +52,7 @@ def export_html(
     n_terms : int, None or "auto", default="auto"
         Number of features of a split or a linear leaf that are written. None writes all. "auto"
         writes 10, and all of a tree of one linear leaf.
-    digits : int or None, default=None
+    precision : int or None, default=None
         As for `export_text`.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
@@ -81,10 +81,10 @@ def export_html(
 
     In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
     """
-    check_counts(digits=digits, max_depth=max_depth, unfolded=unfolded)
+    check_counts(precision=precision, max_depth=max_depth, unfolded=unfolded)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
-    nodes = NodeHtml(captions, terms_to_show(n_terms, captions.tree, 10), digits)
+    nodes = NodeHtml(captions, terms_to_show(n_terms, captions.tree, 10), precision)
     script = _file("_tree.js")
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -50,7 +50,7 @@ class LeafRule(NamedTuple):
 
 
 def export_rules(
-    model, *, feature_names=None, class_names=None, n_terms=None, digits=None, X=None,
+    model, *, feature_names=None, class_names=None, n_terms=None, precision=None, X=None,
     by_coverage=False, held_out=None,
 ):
     """Export a tree as rules: for each leaf, the conditions that its samples meet.
@@ -68,7 +68,7 @@ def export_rules(
     n_terms : int or None, default=None
         Number of features of a split or a linear leaf that are written, largest effects first. None
         writes all.
-    digits : int or None, default=None
+    precision : int or None, default=None
         As for `export_text`.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
@@ -115,7 +115,7 @@ def export_rules(
     >>> rules[0].coverage
     0.36
     """
-    check_counts(n_terms=n_terms, digits=digits)
+    check_counts(n_terms=n_terms, precision=precision)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
@@ -124,12 +124,12 @@ def export_rules(
     for type_, number, depth in traverse(captions.tree):
         if type_ in ("split", "else"):
             path[depth:] = [
-                condition_of(captions, number, n_terms, digits, left=type_ == "split")]
+                condition_of(captions, number, n_terms, precision, left=type_ == "split")]
         elif type_ == "leaf":
             conditions = _nearest(path[:depth])
             rules.append(LeafRule(
                 number, tuple(writable(str(condition)) for condition in conditions),
-                writable("; ".join(leaf_lines(captions, number, n_terms, digits))),
+                writable("; ".join(leaf_lines(captions, number, n_terms, precision))),
                 None if counts is None else int(counts[m + number]),
                 all(condition.is_certain for condition in conditions),
                 None if counts is None else float(counts[m + number] / max(counts[0], 1)),

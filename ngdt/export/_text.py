@@ -22,7 +22,7 @@ _MEAN_DIGITS = 6
 
 
 def export_text(
-    model, *, feature_names=None, class_names=None, n_terms="auto", digits=None, max_depth=None,
+    model, *, feature_names=None, class_names=None, n_terms="auto", precision=None, max_depth=None,
     show_weights=True, X=None,
 ):
     """Export a tree as text: nested conditions.
@@ -37,7 +37,7 @@ def export_text(
     are at their means. Predictions are cut at the limits. For two classes, the formula is the
     log-odds of the second one. For more, there is a formula for the score of each class, and
     softmax of the scores gives the probabilities. A formula that shows all its features gives the
-    prediction of the tree for each training sample, up to half a unit in the last of `digits`
+    prediction of the tree for each training sample, up to half a unit in the last of `precision`
     digits of the range of all predictions. A tree of one linear leaf is a table: the sum of a line
     for each feature.
 
@@ -65,10 +65,10 @@ def export_text(
         without training samples it is the absolute weight. The number of further features is
         written after them, with their share of the effect. None writes all. "auto" writes 5, and
         all of a tree of one linear leaf.
-    digits : int or None, default=None
+    precision : int or None, default=None
         Significant digits of numbers, of which conditions and formulas may need more. None stands
-        for 3, and for exact numbers without training samples. If `digits` is given there, numbers
-        are rounded, and a sample near a threshold may go another way.
+        for 3, and for exact numbers without training samples. If `precision` is given there,
+        numbers are rounded, and a sample near a threshold may go another way.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
     show_weights : bool, default=True
@@ -113,7 +113,7 @@ def export_text(
         else:
             virginica (0.965) [46]
     """
-    check_counts(digits=digits, max_depth=max_depth)
+    check_counts(precision=precision, max_depth=max_depth)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
     n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
@@ -124,12 +124,12 @@ def export_text(
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
         if type_ == "split":
-            condition = first_condition(captions, item, n_terms, digits)
+            condition = first_condition(captions, item, n_terms, precision)
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif type_ == "leaf":
             is_table = is_linear_model(captions.tree)
-            texts = (linear_model_lines(captions, n_terms, digits) if is_table
-                     else leaf_lines(captions, item, n_terms, digits))
+            texts = (linear_model_lines(captions, n_terms, precision) if is_table
+                     else leaf_lines(captions, item, n_terms, precision))
             if show_weights and captions.n_node_samples is not None:
                 texts[0 if is_table else -1] += (
                     f" [{captions.n_node_samples[captions.tree.n_internal + item]}]")

@@ -73,7 +73,7 @@ def plot_tree(
     rounded : bool, default=False
         Draw boxes with rounded corners.
     precision : int or None, default=None
-        Least number of significant digits. None stands for 3.
+        Significant digits of numbers, of which rules may need more. None stands for 3.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure whose size fits the tree.
     fontsize : float, default=None

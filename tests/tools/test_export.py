@@ -75,7 +75,7 @@ def test_the_text_sends_each_sample_as_the_tree(problem, digits, one_sum):
     if one_sum and tree.n_internal:     # which is written once, with digits for all splits
         tree = tree.replace(weights=tree.dense_weights([0] * tree.n_internal))
         event(f"the same sum: {'the same sum' in rules_text(tree)}")
-    text = rules_text(tree, n_terms=None, digits=digits, X=X)
+    text = rules_text(tree, n_terms=None, precision=digits, X=X)
     assert "#" not in text      # sums of these numbers are exact
     assert leaves_by(text, X) == tree.apply(X).tolist()
 
@@ -96,7 +96,7 @@ def test_splits_that_touch_a_sample(digits, offset):
         weights = rng.normal(size=5)
         products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
         tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
-        text = rules_text(tree, n_terms=None, digits=digits, X=X)
+        text = rules_text(tree, n_terms=None, precision=digits, X=X)
         assert "#" not in text
         condition = text.splitlines()[0].removeprefix("if ").removesuffix(":")
         goes_left = eval(condition, {f"x{j}": x for j, x in enumerate(X.T)})
@@ -155,8 +155,8 @@ def test_the_text_of_a_fitted_tree_sends_each_training_sample_as_the_tree(data, 
     tree = data.draw(trees_through_samples(X))
     fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, np.arange(X.shape[0]))
     fitted.tree_ = with_leaf_numbers(fitted.tree_)
-    for text in (rules_text(fitted, n_terms=None, digits=digits, X=X),
-                 rules_text(replaced_values(fitted), n_terms=None, digits=digits)):
+    for text in (rules_text(fitted, n_terms=None, precision=digits, X=X),
+                 rules_text(replaced_values(fitted), n_terms=None, precision=digits)):
         if "#" in text:
             event("a sum is decided by rounding")
             assert narrowest_gap(fitted.tree_, X) < 1e-12
@@ -190,7 +190,7 @@ def test_the_text_of_an_estimator_begins_with_what_it_is(iris):
 def test_names_and_probabilities(iris):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target_names[iris.target])
     proba = tree.predict_proba(iris.data[[0, 50]]).max(axis=1)
-    text = rules_text(tree, feature_names=iris.feature_names, digits=4)
+    text = rules_text(tree, feature_names=iris.feature_names, precision=4)
     assert re.fullmatch(
         r"if petal (length|width) \(cm\) <= [\d.]+:\n"
         rf"    setosa \({proba[0]:.4g}\)\nelse:\n    versicolor \({proba[1]:.4g}\)", text)
@@ -215,7 +215,7 @@ def test_numbers_of_samples(iris):
 
 def test_values_of_all_targets(iris):
     tree = ObliqueTreeRegressor(0, optimizer=None).fit(iris.data, iris.data[:, :2])
-    assert rules_text(tree, digits=3) == "5.84, 3.06"
+    assert rules_text(tree, precision=3) == "5.84, 3.06"
 
 
 @pytest.mark.parametrize(("weights", "threshold", "text"), [
@@ -241,7 +241,7 @@ def test_a_chain_deeper_than_the_recursion_limit():
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(n_terms=1.5), dict(digits=0), dict(digits=2.5), dict(max_depth=0),
+    dict(n_terms=1.5), dict(precision=0), dict(precision=2.5), dict(max_depth=0),
     dict(max_depth="all"), dict(feature_names=["a"]), dict(class_names="abc")])
 def test_wrong_arguments(iris, arguments):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target)
@@ -333,7 +333,7 @@ def test_a_year_is_written_as_a_year():
     assert rules_text(tree).startswith("if x0 <= 2019:\n")
     assert rules_text(tree.tree_).startswith("if x0 <= 2019.5:\n")
     assert rules_text(tree.tree_, X=X).startswith("if x0 <= 2019:\n")
-    assert rules_text(tree.tree_, digits=2).startswith("if x0 <= 2000:\n")
+    assert rules_text(tree.tree_, precision=2).startswith("if x0 <= 2000:\n")
 
 
 def test_leaves_that_differ_look_different():
@@ -498,7 +498,7 @@ def test_formulas_predict_for_each_training_sample_as_the_tree(data, digits):
     span = np.where(span > 0, span, np.abs(predictions).max(axis=0))
     dense = np.abs(X if isinstance(X, np.ndarray) else X.toarray()).astype(float)
     sums = np.abs(tree.values).max() + (np.abs(tree.slopes) @ dense.max(axis=0)).max()
-    text = rules_text(fitted, n_terms=None, digits=digits, X=X)
+    text = rules_text(fitted, n_terms=None, precision=digits, X=X)
     if "#" in text:
         return      # the split, not the leaf, is in doubt
     error = np.abs(predictions_by(text, X) - predictions).max(axis=0)
@@ -601,7 +601,7 @@ def test_log_odds_of_two_classes():
     assert fitted.tree_.slopes is not None
     logits = fitted.tree_.predict(X)
     expected = logits[:, 1] - logits[:, 0]
-    lines = rules_text(fitted, n_terms=None, digits=4)
+    lines = rules_text(fitted, n_terms=None, precision=4)
     assert lines.count("log-odds of 1 against 0:") == fitted.get_n_leaves()
     found = predictions_by(lines.replace("log-odds of 1 against 0: ", ""), X)[:, 0]
     assert np.abs(found - expected).max() <= 0.5e-4 * 2 * np.ptp(expected)
@@ -610,7 +610,7 @@ def test_log_odds_of_two_classes():
 def test_logits_of_three_classes():
     iris = load_iris()
     fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
-    found = predictions_by(rules_text(fitted, digits=4), iris.data)
+    found = predictions_by(rules_text(fitted, precision=4), iris.data)
     logits = fitted.tree_.predict(iris.data)
     assert (np.abs(found - logits).max(axis=0) <= 0.5e-4 * np.ptp(logits, axis=0) + 1e-12).all()
 

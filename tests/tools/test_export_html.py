@@ -146,7 +146,7 @@ def test_deep_trees_are_cut(classifier):
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(digits=0), dict(max_depth=1.5), dict(unfolded=0)])
+    dict(precision=0), dict(max_depth=1.5), dict(unfolded=0)])
 def test_wrong_arguments(classifier, arguments):
     (name,) = arguments
     with pytest.raises(ValueError, match=f"^{name} must be"):

@@ -29,7 +29,7 @@ def leaf_by(rules, x):
 @given(DENSE, st.booleans(), st.none() | st.integers(1, 4))
 def test_a_sample_meets_the_rule_of_its_leaf_only(problem, exact, digits):
     tree, X = problem.tree, problem.X
-    rules = export_rules(tree) if exact else export_rules(tree, X=X, digits=digits)
+    rules = export_rules(tree) if exact else export_rules(tree, X=X, precision=digits)
     leaf = tree.apply(X)
     assert [leaf_by(rules, x) for x in X] == leaf.tolist()
     if not exact:
