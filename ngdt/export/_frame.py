@@ -10,11 +10,10 @@ from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import condition_of
 from ngdt._util.optional import import_optional
-from ngdt._util.validation import check_counts
-from ngdt.export._parts import UNCERTAIN, leaf_lines, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, writable
 
 
-def export_frame(model, *, feature_names=None, n_terms=5, X=None):
+def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
     """Export a tree as a data frame of pandas, with a row for each node and each leaf.
 
     Parameters
@@ -23,8 +22,8 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
         As for `export_text`.
     feature_names : sequence of str, default=None
         As for `export_text`.
-    n_terms : int or None, default=5
-        Number of features of a rule that are written, largest effects first. None writes all.
+    n_terms : int, None or "auto", default="auto"
+        As for `export_text`.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
 
@@ -84,7 +83,6 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
     4       1  right          virginica (0.965)       46
     """
     pd = import_optional("pandas", "export_frame needs", "pandas")
-    check_counts(n_terms=n_terms)
     captions = captions_of(model, feature_names=feature_names, X=X)
     tree, inner = captions.tree, unwrap(model)[1]
     m, n = tree.n_internal, tree.n_internal + tree.n_leaves
@@ -96,7 +94,7 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
         "parent": parents(tree),
         "side": side,
         "depth": np.concatenate([tree.node_depths(), tree.leaf_depths()]),
-        "rule": _rules(without_constants(captions), n_terms),
+        "rule": _rules(without_constants(captions), terms_to_show(n_terms, tree)),
         "samples": unknown if counts is None else counts,
         "weight": np.nan if counts is None else sums_below(tree, captions.leaf_weights)}
     means = captions.node_predictions()

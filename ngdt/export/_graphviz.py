@@ -12,7 +12,7 @@ from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
 from ngdt.export._model import leaf_values
-from ngdt.export._parts import leaf_lines, traverse, writable
+from ngdt.export._parts import leaf_lines, terms_to_show, traverse, writable
 
 _WIDTH = 40     # of a line of a label, in characters
 # What no line ends within: products, and a sign or a relation with what follows.
@@ -24,7 +24,7 @@ _HUE = 0.08     # of regression: orange
 def export_graphviz(
     model, *, max_depth=None, feature_names=None, class_names=None, filled=False,
     leaves_parallel=False, node_ids=False, rotate=False, rounded=False, fontname="helvetica",
-    n_terms=5, precision=None, X=None,
+    n_terms="auto", precision=None, X=None,
 ):
     """Export a tree as a graph in the DOT language.
 
@@ -52,9 +52,7 @@ def export_graphviz(
     rounded : bool, default=False
         Draw boxes with rounded corners.
     fontname : str, default="helvetica"
-    n_terms : int or None, default=5
-        As for `export_text`.
-    precision : int or None, default=None
+    n_terms, precision
         As for `export_text`.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
@@ -79,10 +77,11 @@ def export_graphviz(
     2 [label="1"];
     }
     """
-    check_counts(max_depth=max_depth, n_terms=n_terms, precision=precision)
+    check_counts(max_depth=max_depth, precision=precision)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
     tree, counts = captions.tree, captions.n_node_samples
+    n_terms = terms_to_show(n_terms, tree)
     colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
     reversed_nodes = right_first(captions)

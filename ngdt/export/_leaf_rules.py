@@ -7,7 +7,7 @@ from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
-from ngdt.export._parts import UNCERTAIN, leaf_lines, traverse, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, traverse, writable
 
 
 class LeafRule(NamedTuple):
@@ -65,9 +65,8 @@ def export_rules(
         As for `export_text`.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
-    n_terms : int or None, default=None
-        Number of features of a split or a linear leaf that are written, largest effects first. None
-        writes all.
+    n_terms : int, None or "auto", default=None
+        As for `export_text`.
     precision : int or None, default=None
         As for `export_text`.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
@@ -115,9 +114,10 @@ def export_rules(
     >>> rules[0].coverage
     0.36
     """
-    check_counts(n_terms=n_terms, precision=precision)
+    check_counts(precision=precision)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
+    n_terms = terms_to_show(n_terms, captions.tree)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
     checked = None if held_out is None else held_out_leaves(model, held_out)
     path = []       # the conditions from the root down

@@ -14,7 +14,7 @@ from ngdt._inspection.leaf_formulas import (
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import is_sum, one_line, with_targets
+from ngdt._inspection.rules import DEFAULT_TERMS, is_sum, one_line, with_targets
 from ngdt._util.numbers import format_number, format_probability
 
 UNCERTAIN = "  # rounding of the sum decides for some samples"
@@ -202,14 +202,14 @@ def check_writable(text, language):
             f"rename {near!a}")
 
 
-def terms_to_show(n_terms, tree, default):
+def terms_to_show(n_terms, tree, default=DEFAULT_TERMS):
     """Check `n_terms`, and say what "auto" stands for.
 
     Parameters
     ----------
     n_terms : int, None or "auto"
     tree : Tree
-    default : int
+    default : int, default=5
         What "auto" stands for, but for a linear model.
 
     Returns

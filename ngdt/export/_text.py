@@ -4,7 +4,7 @@ from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, one_line, right_first
+from ngdt._inspection.rules import first_condition, one_line, right_first
 from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
@@ -116,7 +116,7 @@ def export_text(
     check_counts(precision=precision, max_depth=max_depth)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
-    n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
+    n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
     lines = [f"# {estimator._headline()}"] if isinstance(estimator, ObliqueTree) else []
     if lines and estimator._is_strongly_shrunk():

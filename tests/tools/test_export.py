@@ -300,6 +300,17 @@ def test_a_number_of_terms_is_positive(export):
         export(Tree([[1.0]], [0.0], [~0], [~1], np.eye(2)), n_terms=0)
 
 
+@pytest.mark.parametrize("export", OF_ONE_TREE[:-1])
+def test_auto_shows_all_terms_of_a_linear_model_only(export):
+    none, both = np.empty((0, 11)), np.ones((1, 11))
+    model = Tree(none, [], [], [], [[0.0]], slopes=np.full((1, 1, 11), 2.0))
+    split = Tree(both, [0.0], [~0], [~1], [[0.0], [1.0]])
+    for tree, is_all in ((model, True), (split, False)):
+        shown = export(tree, n_terms="auto")
+        text = shown.to_csv() if export is export_frame else str(shown)
+        assert ("more" in text) is not is_all
+
+
 @pytest.mark.parametrize(("export", "message"), [
     (export_sql, "which SQL cannot hold"),
     (export_json, "classes or categories that JSON cannot hold"),
