@@ -31,7 +31,7 @@ FORMATS = {
     "sql": (lambda model, arguments: export_sql(
         chosen_tree(model, arguments.tree), table=arguments.table,
         probabilities=arguments.probabilities), (".sql",)),
-    "json": (lambda model, _: export_json(model, indent=1), (".json",)),
+    "json": (lambda model, _: export_json(model), (".json",)),
     "onnx": (lambda model, arguments: export_onnx(
         model, dtype=arguments.dtype or "float").SerializeToString(), (".onnx",)),
     "rules": (lambda model, arguments: "\n".join(map(str, export_rules(

@@ -9,7 +9,7 @@ from ngdt.export._encoded_columns import NONE, UNKNOWN, NumberColumn
 from ngdt.export._model import ExportedModel
 
 
-def export_json(model, *, feature_names=None, indent=None):
+def export_json(model, *, feature_names=None):
     """Export a tree or a forest as JSON, with all that a prediction needs.
 
     No number is rounded: Python writes the shortest decimal that is read as the same float64.
@@ -20,8 +20,6 @@ def export_json(model, *, feature_names=None, indent=None):
     feature_names : sequence of str, default=None
         Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or else "x0",
         "x1" and so on.
-    indent : int, default=None
-        Spaces that a level is indented by, for readers. None writes a single line.
 
     Returns
     -------
@@ -85,7 +83,7 @@ def export_json(model, *, feature_names=None, indent=None):
         "features": exported.feature_names,
         "trees": [_tree_object(tree) for tree in exported.trees]}
     try:
-        return json.dumps(document, indent=indent, allow_nan=False)
+        return json.dumps(document, allow_nan=False)
     except TypeError as error:
         raise TypeError(
             "model has classes or categories that JSON cannot hold: train it with strings, numbers "
