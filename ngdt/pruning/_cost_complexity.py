@@ -5,7 +5,7 @@ from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, r
 from ngdt.pruning._sequence import pruning_sequence
 
 
-def cost_complexity_path(tree, X, y, *, loss="log_loss", sample_weight=None):
+def cost_complexity_pruning_path(tree, X, y, *, loss="log_loss", sample_weight=None):
     """Alphas at which minimal cost-complexity pruning removes splits, and impurities of the rest.
 
     Like `cost_complexity_pruning_path` of scikit-learn, for any tree. The impurity of a node is the
@@ -40,9 +40,9 @@ def cost_complexity_path(tree, X, y, *, loss="log_loss", sample_weight=None):
     Examples
     --------
     >>> from ngdt import Tree
-    >>> from ngdt.pruning import cost_complexity_path
+    >>> from ngdt.pruning import cost_complexity_pruning_path
     >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.0], [1.0], [2.0]])
-    >>> path = cost_complexity_path(
+    >>> path = cost_complexity_pruning_path(
     ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], loss="squared_error")
     >>> path.ccp_alphas
     array([0.  , 0.5 , 6.25])
@@ -57,7 +57,7 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log_loss", sample_weig
     """Minimise impurity plus `ccp_alpha` times the number of leaves, over all subtrees.
 
     The tree is the smallest one with the least cost, as in scikit-learn. Impurities are defined
-    as for `cost_complexity_path`.
+    as for `cost_complexity_pruning_path`.
 
     Parameters
     ----------

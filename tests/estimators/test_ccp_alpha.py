@@ -11,7 +11,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import INITIALIZERS, InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves
-from ngdt.pruning import cost_complexity_path, prune_cost_complexity
+from ngdt.pruning import cost_complexity_pruning_path, prune_cost_complexity
 
 WINE = tuple(part[::3] for part in load_wine(return_X_y=True))
 DIABETES = tuple(part[:60] for part in load_diabetes(return_X_y=True))
@@ -43,7 +43,7 @@ def test_the_fitted_tree_is_the_pruned_one(name, estimator, theirs, X, y):
     model = estimator(3, random_state=0, validation_fraction=None, **parameters_of(name))
     whole = model.fit(X, y).tree_
     path = model.cost_complexity_pruning_path(X, y)
-    expected = cost_complexity_path(whole, X, y, loss=loss)
+    expected = cost_complexity_pruning_path(whole, X, y, loss=loss)
     assert_allclose(path.ccp_alphas, expected.ccp_alphas, atol=1e-9 * expected.impurities[-1])
     assert_allclose(path.impurities, expected.impurities, atol=1e-9 * expected.impurities[-1])
     assert model.tree_ is whole

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from helpers import prunings, random_children
 from ngdt import Tree
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
-from ngdt.pruning import cost_complexity_path, prune_cost_complexity
+from ngdt.pruning import cost_complexity_pruning_path, prune_cost_complexity
 from ngdt.testing.strategies import problems
 
 STUMP = Tree([[1.0]], [0.0], [~0], [~1], [[-7.0], [8.0]])
@@ -51,7 +51,7 @@ def fitted(name, weighted, **parameters):
 def test_the_path_is_that_of_scikit_learn(name, weighted, max_depth):
     model, X, y, weight, loss = fitted(name, weighted, max_depth=max_depth)
     theirs = model.cost_complexity_pruning_path(X, y, weight)
-    ours = cost_complexity_path(
+    ours = cost_complexity_pruning_path(
         Tree.from_sklearn(model), X, y, loss=loss, sample_weight=weight)
     for key in ("ccp_alphas", "impurities"):
         assert_allclose(ours[key], theirs[key], rtol=1e-9, atol=1e-12 * theirs[key].max())
@@ -119,7 +119,7 @@ def test_the_smallest_of_the_best_subtrees_is_found(problem, data):
             for child, here in below.items()}
     top = 0 if tree.n_internal else ~0
     candidates = list(prunings(tree, top))
-    path = cost_complexity_path(tree, X, y, loss=loss, sample_weight=weight)
+    path = cost_complexity_pruning_path(tree, X, y, loss=loss, sample_weight=weight)
     assert path.ccp_alphas[0] == 0
     assert (np.diff(path.ccp_alphas) >= 0).all()
     assert_allclose(path.impurities[0], sum(risk[~i] for i in range(tree.n_leaves)), atol=1e-9)
@@ -176,14 +176,14 @@ def test_splits_without_gain_go_at_any_positive_alpha():
 
 def test_targets_far_from_zero():
     X, y = [[-2.0], [-1.0], [1.0], [2.0]], np.array([0.0, 0.0, 1.0, 1.0]) + 1e8
-    path = cost_complexity_path(STUMP, X, y, loss="squared_error")
+    path = cost_complexity_pruning_path(STUMP, X, y, loss="squared_error")
     assert_allclose(path.ccp_alphas, [0.0, 0.25])
     assert_allclose(path.impurities, [0.0, 0.25])
 
 
 def test_a_single_leaf():
     leaf = Tree(np.empty((0, 1)), [], [], [], [[1.0, 2.0]])
-    path = cost_complexity_path(leaf, [[1.0], [2.0]], [0, 1])
+    path = cost_complexity_pruning_path(leaf, [[1.0], [2.0]], [0, 1])
     assert path.ccp_alphas.tolist() == [0.0]
     assert path.impurities.tolist() == [1.0]
     assert prune_cost_complexity(leaf, [[1.0], [2.0]], [0, 1], 9.0) is leaf
@@ -199,7 +199,7 @@ def test_a_long_chain(loss):
     assert prune_cost_complexity(tree, X, y, 1e-3, loss=loss).n_leaves == 2
 
 
-@pytest.mark.parametrize("function", [cost_complexity_path, prune_cost_complexity])
+@pytest.mark.parametrize("function", [cost_complexity_pruning_path, prune_cost_complexity])
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     (dict(X=[[1.0, 2.0]]), ValueError, "X has 2 features, but the tree was built for 1"),
     (dict(y=[1.0, 2.0]), ValueError, "y has 2 samples, but X has 1"),
