@@ -165,7 +165,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         is its name, ``error`` the share of misclassified samples among those that it was not
         trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples
         with probabilities of at least 1e-6, ``lead`` how many standard errors of the difference it
-        is better than the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number
+        is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
         of folds after which it left the race or won, ``chosen`` whether it won, and ``shrinkage``
         how strongly its leaves are drawn to the nodes above, in samples. Only errors of the same
         ``n_folds`` can be compared.

@@ -153,7 +153,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         is its name, ``error`` its mean error on samples that it was not trained on (the loss of the
         standardised targets; the squared error is in units of the variance of y),
         ``standard_error`` the error's own, ``lead`` how many standard errors of the difference it
-        is better than the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number
+        is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
         of folds after which it left the race or won, and ``chosen`` whether it won. Only errors of
         the same ``n_folds`` can be compared.
     baseline_kept_ : bool

@@ -202,8 +202,8 @@ class Choice:
             **of_class,
             "lead": [float(self.lead(each)) if self.scores[each] and self.scores[self.first]
                      else np.nan for each in candidates],
-            "leaves": [float(np.mean([tree.n_leaves for tree in self.trees[each]]))
-                       if self.trees[each] else np.nan for each in candidates],
+            "n_leaves": [float(np.mean([tree.n_leaves for tree in self.trees[each]]))
+                         if self.trees[each] else np.nan for each in candidates],
             "n_folds": [len(self.scores[each]) for each in candidates],
             "chosen": [each is winner for each in candidates],
         }

@@ -165,7 +165,7 @@ def test_errors_are_means_with_standard_errors(compete):
     table = compete(given, 0.11, 0.10)[0].candidates
     wrong = (given.X[:, 0] <= 0.11) * weight
     assert table["candidate"] == ["0.11", "0.1", "single leaf"]
-    assert table["leaves"] == [2.0, 2.0, 1.0]
+    assert table["n_leaves"] == [2.0, 2.0, 1.0]
     assert table["error"][0] == pytest.approx(wrong.sum() / weight.sum())
     deviation = wrong - weight * wrong.sum() / weight.sum()
     assert table["standard_error"][0] == pytest.approx(

@@ -193,7 +193,7 @@ COMPARED = (f"{HELD_OUT}, in 3 folds.\nErrors:\n    4.1 % this one;\n    12.0 % 
      f"(0.500, on 1 fold) pruned greedy tree;\n    8.0 % (0.333) {TAO_TREE}, C=1;\n    6.0 % "
      f"(1.00) {SOFT_TREE}, depth=2.\nNo other had a smaller error."),
     # One fold, another column, and a candidate that was not tested.
-    ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
+    ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "n_leaves": [5, 3, 2, 4]},
      f"{HELD_OUT.replace('3', '2')}.\nErrors:\n    4.1 % this one;\n    12.0 % pruned greedy tree;"
      f"\n    6.0 % {SOFT_TREE}, depth=2.\nNo other had a smaller error."),
     ({"standard_error": None, "n_folds": None, "chosen": [True, False, False, False]},
