@@ -30,7 +30,7 @@ FORMATS = {
     "c": (_c, (".c", ".h")),
     "sql": (lambda model, arguments: export_sql(
         chosen_tree(model, arguments.tree), table=arguments.table,
-        probabilities=arguments.probabilities), (".sql",)),
+        proba=arguments.proba), (".sql",)),
     "json": (lambda model, _: export_json(model), (".json",)),
     "onnx": (lambda model, arguments: export_onnx(
         model, dtype=arguments.dtype or "float").SerializeToString(), (".onnx",)),
@@ -51,7 +51,7 @@ def add_arguments(parser):
         help="tree of a forest, from 1; C, JSON and ONNX take the whole forest")
     parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
     parser.add_argument(
-        "--probabilities", action="store_true", help="SQL: also the probability of each class")
+        "--proba", action="store_true", help="SQL: also the probability of each class")
     parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")
     parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
 

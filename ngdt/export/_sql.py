@@ -16,7 +16,7 @@ _LARGEST = 700.0
 
 
 def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None,
-               probabilities=False):
+               proba=False):
     """Export a tree as an SQL query that predicts for each row of a table.
 
     The query has one ``CASE`` for each split; without probabilities, for each split that decides
@@ -38,7 +38,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     feature_names : sequence of str, default=None
         Names of the columns of X in the table. None takes ``feature_names_in_`` of the estimator,
         or else "x0", "x1" and so on.
-    probabilities : bool, default=False
+    proba : bool, default=False
         Whether the result has the probability of each class, too, as "probability_no" and
         "probability_yes". Linear leaves need the function ``EXP``.
 
@@ -54,7 +54,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         string, number nor bool.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if it has no classes
-        and `probabilities` is True, if two columns of the result would have one name, or if a name
+        and `proba` is True, if two columns of the result would have one name, or if a name
         or a label holds a null character or a surrogate.
 
     Notes
@@ -85,9 +85,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         raise TypeError(
             "model must be a single tree, got a forest: pass one of its estimators_, or use "
             "export_c, export_json or export_onnx")
-    if probabilities and exported.classes is None:
-        raise ValueError(
-            "probabilities must be False for a model that predicts numbers, got True")
+    if proba and exported.classes is None:
+        raise ValueError("proba must be False for a model that predicts numbers, got True")
     if isinstance(columns, str) or not hasattr(columns, "__iter__"):
         raise TypeError(
             f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")
@@ -98,7 +97,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         names = [prediction] if k == 1 else [
             f"{prediction}_{name}" for name in exported.target_names or range(k)]
     else:
-        texts, source = _of_classes(writer, exported.classes, source, probabilities)
+        texts, source = _of_classes(writer, exported.classes, source, proba)
         names = [prediction, *(f"probability_{label}" for label in exported.classes)]
     results = list(zip(names, texts, strict=False))
     selected = [*columns, *(name for name, _ in results)]
@@ -112,17 +111,17 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     return query
 
 
-def _of_classes(writer, classes, table, probabilities):
+def _of_classes(writer, classes, table, proba):
     """The label, and the probabilities if they are wanted, and the table that has what they read.
 
     It is a subquery, which has each sum once, unless the label alone is a constant of a leaf.
     """
     if writer.has_formulas:
         scores, source = _scores(writer, table)
-        shares = [_probability(scores, k) for k in range(len(classes) * probabilities)]
+        shares = [_probability(scores, k) for k in range(len(classes) * proba)]
         return [_most_probable(scores, classes), *shares], source
     best = writer.values.argmax(axis=1)
-    if not probabilities:
+    if not proba:
         # Leaves that differ in their probabilities alone are one.
         tree = merge_same_leaves(writer.tree.replace(values=np.eye(len(classes))[best]))
         labels = [literal(classes[k]) for k in tree.values.argmax(axis=1)]

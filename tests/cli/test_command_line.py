@@ -301,7 +301,7 @@ def test_export_writes_every_format(name, run, folder):
 
 def test_export_writes_probabilities_of_sql(run):
     assert ' AS "probability_class_1"' in run(
-        "export", "wine.ngdt", "-f", "sql", "--probabilities").out
+        "export", "wine.ngdt", "-f", "sql", "--proba").out
 
 
 def test_export_writes_the_header_of_c(run, folder):

@@ -80,7 +80,7 @@ def test_tables_with_categories_and_gaps(seed, classifies):
         found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]
         assert found == model.predict(new).tolist()
         if classifies:
-            query = export_sql(model, columns=["code"], probabilities=True)
+            query = export_sql(model, columns=["code"], proba=True)
             codes, found, *shares = zip(*answer(query, rows_of(new), new.columns), strict=True)
             assert codes == tuple(new["code"])
             assert found == tuple(model.predict(new))
@@ -141,7 +141,7 @@ def test_names_and_sums_of_classes():
         slopes = np.zeros((1, k, 2))
         slopes[0, :, 0] = np.arange(k) - 0.25
         model.tree_ = Tree(np.empty((0, 2)), [], [], [], np.zeros((1, k)), slopes)
-        query = export_sql(model, probabilities=True)
+        query = export_sql(model, proba=True)
         assert query.count('* "income"') == (1 if k == 2 else k)
         new = pd.DataFrame({"income": [0.5, -1e4, 1e4], "ngdt_score_0": 0.0})
         with sqlite3.connect(":memory:") as database:
@@ -156,7 +156,7 @@ def test_names_and_sums_of_classes():
 
 def test_probabilities_of_leaves_write_each_split_once(iris):
     model = ObliqueTreeClassifier(3, optimizer=None).fit(*iris)
-    query, names = export_sql(model, probabilities=True), ["x0", "x1", "x2", "x3"]
+    query, names = export_sql(model, proba=True), ["x0", "x1", "x2", "x3"]
     assert query.count("<=") == model.tree_.n_internal
     found = np.array(answer(query, iris[0].tolist(), names))
     np.testing.assert_array_equal(found[:, 0], model.predict(iris[0]))
@@ -175,8 +175,8 @@ def test_a_split_that_does_not_decide_the_class_is_not_written(iris):
 def test_numbers_have_no_probabilities(diabetes):
     model = ObliqueTreeRegressor(1, optimizer=None).fit(*diabetes)
     for each in (model, model.tree_):
-        with pytest.raises(ValueError, match="probabilities must be False for a model that pred"):
-            export_sql(each, probabilities=True)
+        with pytest.raises(ValueError, match="proba must be False for a model that pred"):
+            export_sql(each, proba=True)
 
 
 @pytest.mark.parametrize("names", [
@@ -185,7 +185,7 @@ def test_numbers_have_no_probabilities(diabetes):
 def test_each_column_of_the_result_has_a_name_of_its_own(iris, names):
     model = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(*iris)
     with pytest.raises(ValueError, match=r"would have two columns '(prediction|probability_0)'"):
-        export_sql(model, probabilities=True, **names)
+        export_sql(model, proba=True, **names)
 
 
 def test_several_targets(diabetes):
