@@ -118,7 +118,7 @@ def run(arguments):
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
               f"{len(folds)} folds")
     results, lost = [], {}
-    n_threads = effective_n_jobs(arguments.jobs)
+    n_threads = effective_n_jobs(arguments.n_jobs)
     # scikit-learn takes all cores by default, ngdt one.
     with (watching(not arguments.quiet) as activity, warnings.catch_warnings(),
           threadpool_limits(n_threads)):
@@ -144,12 +144,12 @@ def _folds(X, y, task, arguments):
     is_stratified = task == "classification" and (
         np.unique(y, return_counts=True)[1].min() >= arguments.folds)
     folds = (StratifiedKFold if is_stratified else KFold)(
-        arguments.folds, shuffle=True, random_state=arguments.seed)
+        arguments.folds, shuffle=True, random_state=arguments.random_state)
     found = list(folds.split(X, y))
     if task == "classification" and any((y[train] == y[train[0]]).all() for train, _ in found):
         raise Mistake(
             "--folds: without the rows of one fold, the target is the same in all others, of which "
-            "nothing can be learnt. Add rows of other classes, or try another --seed")
+            "nothing can be learnt. Add rows of other classes, or try another --random-state")
     return found
 
 

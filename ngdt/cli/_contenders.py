@@ -63,13 +63,13 @@ def _boosting(task, X, arguments):
                 HistGradientBoostingRegressor)
     texts = _texts(X)
     if not texts:
-        return make_pipeline(_FilledColumns(), boosting(random_state=arguments.seed))
+        return make_pipeline(_FilledColumns(), boosting(random_state=arguments.random_state))
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MAX_CATEGORIES,
         encoded_missing_value=np.nan)
     return make_pipeline(
         make_column_transformer((encoder, texts), remainder="passthrough"), _FilledColumns(),
-        boosting(random_state=arguments.seed, categorical_features=range(len(texts))))
+        boosting(random_state=arguments.random_state, categorical_features=range(len(texts))))
 
 
 def _linear(task, X, arguments):

@@ -15,7 +15,7 @@ HELP = "say why rows of a table are predicted as they are"
 
 def _text(explanations, arguments):
     return "\n\n".join(
-        f"row {row}\n{explanation.text(arguments.terms)}"
+        f"row {row}\n{explanation.text(arguments.n_terms)}"
         for row, explanation in zip(arguments.row, explanations, strict=True))
 
 
@@ -24,7 +24,7 @@ def _png(explanations, arguments):
         raise Mistake("a picture shows one row: give --row a single number")
     pyplot()
     (explanation,) = explanations
-    return image(plot_explanation(explanation, n_terms=arguments.terms)[0].figure)
+    return image(plot_explanation(explanation, n_terms=arguments.n_terms)[0].figure)
 
 
 FORMATS = {"text": (_text, (".txt",)), "png": (_png, (".png",))}
@@ -36,7 +36,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--row", type=positive_int, nargs="+", default=[1], metavar="N",
         help="rows to explain; the first is 1 (default: 1)")
-    parser.add_argument("--terms", type=positive_int, metavar="N", default=3,
+    parser.add_argument("--n-terms", type=positive_int, metavar="N", default=3,
                         help="number of columns in each sum (default: 3)")
     add_format_arguments(parser, FORMATS, "text")
 

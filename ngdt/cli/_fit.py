@@ -76,4 +76,4 @@ def _split(X, y, arguments):
         return X, None, y, None
     if share >= 1.0:
         raise Mistake(f"--test-size must be a share below 1, got {share:g}")
-    return train_test_split(X, y, test_size=share, random_state=arguments.seed)
+    return train_test_split(X, y, test_size=share, random_state=arguments.random_state)

@@ -85,9 +85,11 @@ def add_training_arguments(parser):
         help="columns of numbers that are categories; columns of text are anyway")
     parser.add_argument("--max-time", metavar="SECONDS", type=positive_number,
                         help="time that each training may take")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument("--random-state", metavar="SEED", type=int, default=0,
+                        help="random seed (default: 0)")
     parser.add_argument(
-        "--jobs", type=int, help="number of threads (default: 1); -1 takes all cores")
+        "--n-jobs", metavar="N", type=int,
+        help="number of threads (default: 1); -1 takes all cores")
 
 
 def check_output(path):
@@ -198,7 +200,7 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
     estimator
     """
     estimator = ESTIMATORS[kind, task](
-        max_time=arguments.max_time, random_state=arguments.seed, n_jobs=arguments.jobs,
+        max_time=arguments.max_time, random_state=arguments.random_state, n_jobs=arguments.n_jobs,
         verbose=verbose)
     known = estimator.get_params()
     given, inner = {}, {}

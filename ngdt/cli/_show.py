@@ -34,7 +34,7 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = chosen_tree(model, arguments.tree)
-    rules = export_text(tree, n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
+    rules = export_text(tree, n_terms=arguments.n_terms or "auto", max_depth=arguments.max_depth)
     return f"{tree.summary()}\n{purpose(tree)}\n\n{rules}"
 
 
@@ -61,7 +61,7 @@ def _picture(kind, model, arguments):
 def _page(model, arguments):
     return export_html(
         chosen_tree(model, arguments.tree), title=Path(arguments.model).stem,
-        n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
+        n_terms=arguments.n_terms or "auto", max_depth=arguments.max_depth)
 
 
 FORMATS = {
@@ -78,7 +78,7 @@ def add_arguments(parser):
     add_format_arguments(parser, FORMATS, "text")
     parser.add_argument("--tree", type=positive_int, metavar="N", help="tree of a forest, from 1")
     parser.add_argument("--max-depth", type=positive_int, metavar="N", help="depth to show")
-    parser.add_argument("--terms", type=positive_int, metavar="N",
+    parser.add_argument("--n-terms", type=positive_int, metavar="N",
                         help="number of columns in each condition (default: some, and all of a "
                         "linear model)")
 
