@@ -70,32 +70,26 @@ def _picture(tree, path):
 
 
 def add_arguments(parser):
-    parser.add_argument(
-        "--depth", type=positive_int, default=6, help="depth of the trees (default: 6)")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument("--max-depth", metavar="N", type=positive_int, default=6,
+                        help="depth of the trees (default: 6)")
     add_output_argument(
         parser, "path of the plot (default: ngdt-demo.png)", default="ngdt-demo.png")
-    parser.add_argument(
-        "--no-picture", dest="picture", action="store_false", help="do not write a plot")
 
 
 def run(arguments):
-    if arguments.picture:
-        check_output(arguments.output)
+    check_output(arguments.output)
     X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, random_state=arguments.seed, stratify=y)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     train, test = (X_train, y_train), (X_test, y_test)
     print(
         f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
-        f"test on.\nSingle trees have depth {arguments.depth} and constant leaves; "
+        f"test on.\nSingle trees have depth {arguments.max_depth} and constant leaves; "
         "kB is the size of a pickle.\n")
     _print_cells("", "train %", "test %", "leaves", "kB", "seconds")
     for name, parameters in METHODS.items():
         tree = ObliqueTreeClassifier(
-            max_depth=arguments.depth, leaf="constant", random_state=arguments.seed, **parameters)
+            max_depth=arguments.max_depth, leaf="constant", random_state=0, **parameters)
         _print_row(name, tree, train, test)
     for name, forest in FORESTS.items():
-        _print_row(name, clone(forest).set_params(random_state=arguments.seed), train, test)
-    if arguments.picture:
-        _picture(tree, arguments.output)
+        _print_row(name, clone(forest).set_params(random_state=0), train, test)
+    _picture(tree, arguments.output)

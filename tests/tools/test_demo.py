@@ -18,10 +18,10 @@ def few_digits(digits, monkeypatch, short_soft_training):
 
 
 @pytest.mark.usefixtures("few_digits")
-def test_demo_prints_a_table(capsys, monkeypatch):
+def test_demo_prints_a_table(capsys, monkeypatch, tmp_path):
     for forest in FORESTS.values():
         monkeypatch.setattr(forest, "n_estimators", 2)
-    assert main(["demo", "--depth", "4", "--no-picture"]) == 0
+    assert main(["demo", "--max-depth", "4", "-o", str(tmp_path / "picture.png")]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {name: line for name in [*METHODS, *FORESTS] for line in lines if line.startswith(name)}
     assert rows.keys() == METHODS.keys() | FORESTS.keys()
@@ -48,7 +48,7 @@ def one_method(few_digits, monkeypatch):
 def test_demo_writes_a_plot(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     path = tmp_path / "picture.png"
-    assert main(["demo", "--depth", "2", "--output", str(path)]) == 0
+    assert main(["demo", "--max-depth", "2", "--output", str(path)]) == 0
     assert path.read_bytes().startswith(b"\x89PNG")
     assert str(path) in capsys.readouterr().out
 
@@ -57,15 +57,15 @@ def test_demo_writes_a_plot(tmp_path, capsys):
 def test_demo_says_how_to_get_the_plot(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
     path = tmp_path / "picture.png"
-    assert main(["demo", "--depth", "1", "--output", str(path)]) == 0
+    assert main(["demo", "--max-depth", "1", "--output", str(path)]) == 0
     assert 'pip install "ngdt[plot]"' in capsys.readouterr().out
     assert not path.exists()
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["nonsense"], ["demo", "--depth", "two"], ["demo", "--depth", "-1"],
-     ["demo", "--depth", "0"], ["demo", "--seed", "-1"]],
+    [[], ["nonsense"], ["demo", "--max-depth", "two"], ["demo", "--max-depth", "-1"],
+     ["demo", "--max-depth", "0"]],
 )
 def test_wrong_arguments_end_with_a_message(arguments, capsys):
     with pytest.raises(SystemExit) as error:
