@@ -53,7 +53,6 @@ class DeepTree(ChecksParameters, BaseEstimator):
         "min_samples_leaf": [COUNT],
         "init": [StrOptions({"auto", "greedy", "balanced"})],
         "stump": [Annealed, EndToEnd, None],
-        "n_attempts": [COUNT],
         "optimizer": [StrOptions({"annealed", "end_to_end"}), Annealed, EndToEnd, None],
         "callback": [callable, None],
         **{name: TableEstimator._parameter_constraints[name] for name in (
@@ -69,7 +68,6 @@ class DeepTree(ChecksParameters, BaseEstimator):
     min_samples_leaf: int = 1
     init: str = "auto"
     stump: Annealed | EndToEnd | None = None
-    n_attempts: int = 3
     optimizer: str | Annealed | EndToEnd | None = "annealed"
     standardize: bool | str = "auto"
     n_jobs: int | None = None
@@ -110,8 +108,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             optimizer, stump = self._optimizers(problem)
             run.problem, run.result = problem, torch_part.fit_tree(
                 problem, self._inputs(problem.X, problem.scaling),
-                linear if self.split == "linear" else self.split, self.trunk, optimizer, stump,
-                self.n_attempts)
+                linear if self.split == "linear" else self.split, self.trunk, optimizer, stump)
             run.interrupted = run.result.interrupted
         run.warn()
         return self

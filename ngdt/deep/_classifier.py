@@ -39,8 +39,6 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     stump : Annealed or EndToEnd, default=None
         Trains the stumps. None is the optimizer of the tree or, for "annealed" and None, a shorter
         annealed training.
-    n_attempts : int, default=3
-        Largest number of stumps that are tried per node, if they send all samples to one side.
     optimizer : {"annealed", "end_to_end"}, Annealed, EndToEnd or None, default="annealed"
         Trains the whole tree. "annealed" is ``Annealed(learning_rate=0.003, weight_decay=0.0)``,
         "end_to_end" the EM of Hehn et al. (2020), ``EndToEnd()``. None keeps the greedy tree.

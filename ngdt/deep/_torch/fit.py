@@ -58,7 +58,7 @@ def torch_settings(problem):
         torch.set_num_threads(n_threads)
 
 
-def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
+def fit_tree(problem, inputs, split, trunk, optimizer, stump):
     """Train a tree.
 
     Parameters
@@ -74,8 +74,6 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
         Trains the whole tree.
     stump : Annealed, EndToEnd or None
         Trains the stumps of a greedy tree. None starts from a balanced tree with untrained splits.
-    n_attempts : int
-        Largest number of stumps that are tried per node.
 
     Returns
     -------
@@ -92,7 +90,7 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
         else:
             modules, children, interrupted = grow(
                 lambda: split(shape), stump, near.doing(_GROWTH_WORK, "growth"), inputs,
-                sample_weight, n_attempts)
+                sample_weight)
             functions = NodeFunctions(modules, *children)
             whole = near.doing(1.0 - _GROWTH_WORK)
         history = {}

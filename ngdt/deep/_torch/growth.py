@@ -13,6 +13,8 @@ from ngdt.deep._torch.functions import NodeFunctions, evaluate
 from ngdt.deep._torch.training import train_softly
 
 _STUMP = np.array([~0]), np.array([~1])
+# Largest number of stumps that are tried per node, where they send all samples to one side.
+_N_ATTEMPTS = 3
 
 
 class _Split(NamedTuple):
@@ -33,12 +35,10 @@ class _StumpStrategy:
     inputs : ndarray of float32, shape (n_samples, ...)
     sample_weight : ndarray of shape (n_samples,)
         Weights with mean 1.
-    n_attempts : int
-        Largest number of stumps that are tried per node.
     """
 
-    def __init__(self, make, optimizer, problem, inputs, sample_weight, n_attempts):
-        self.make, self.optimizer, self.n_attempts = make, optimizer, n_attempts
+    def __init__(self, make, optimizer, problem, inputs, sample_weight):
+        self.make, self.optimizer = make, optimizer
         self.problem = problem.replace(control=problem.control.silent())
         self.inputs, self.sample_weight = inputs, sample_weight
         self.weight = problem.sample_weight
@@ -49,7 +49,7 @@ class _StumpStrategy:
         if self._cut(samples, np.arange(len(samples)), min_samples_leaf) is None:
             return None
         seed = [self.problem.random_state, crc32(samples)]
-        for attempt in range(self.n_attempts):
+        for attempt in range(_N_ATTEMPTS):
             module = self._trained(samples, np.random.default_rng([*seed, attempt]))
             is_right = evaluate(module, self.inputs[samples])[:, 0] > 0
             cut = self._cut(samples, is_right, min_samples_leaf)
@@ -78,12 +78,12 @@ class _StumpStrategy:
         return len(samples) - np.count_nonzero(split.is_right)
 
 
-def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
+def grow(make, optimizer, problem, inputs, sample_weight):
     """Grow a tree: split the leaf with the largest gain until there are enough leaves.
 
     Parameters
     ----------
-    make, optimizer, problem, inputs, sample_weight, n_attempts
+    make, optimizer, problem, inputs, sample_weight
         As for the split strategy.
 
     Returns
@@ -99,7 +99,7 @@ def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
     KeyboardInterrupt
         By Ctrl-C, before there is a split.
     """
-    strategy = _StumpStrategy(make, optimizer, problem, inputs, sample_weight, n_attempts)
+    strategy = _StumpStrategy(make, optimizer, problem, inputs, sample_weight)
     interrupted = False
     try:
         grown = build(strategy, problem.training_samples.copy(), problem)
