@@ -23,8 +23,8 @@ _HUE = 0.08     # of regression: orange
 
 def export_graphviz(
     model, *, max_depth=None, feature_names=None, class_names=None, filled=False,
-    leaves_parallel=False, node_ids=False, rotate=False, rounded=False, fontname="helvetica",
-    n_terms="auto", precision=None, X=None,
+    leaves_parallel=False, node_ids=False, rotate=False, rounded=False, n_terms="auto",
+    precision=None, X=None,
 ):
     """Export a tree as a graph in the DOT language.
 
@@ -51,7 +51,6 @@ def export_graphviz(
         Draw from left to right.
     rounded : bool, default=False
         Draw boxes with rounded corners.
-    fontname : str, default="helvetica"
     n_terms, precision
         As for `export_text`.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
@@ -108,8 +107,8 @@ def export_graphviz(
     styles = ", ".join(["filled"] * filled + ["rounded"] * rounded)
     style = f', style="{styles}"' if styles else ""
     white = ', fillcolor="white"' if filled else ""
-    font = f"fontname={_quoted(fontname)}"
-    head = ["digraph Tree {", f"node [shape=box{style}{white}, {font}];", f"edge [{font}];"]
+    head = ["digraph Tree {", f'node [shape=box{style}{white}, fontname="helvetica"];',
+            'edge [fontname="helvetica"];']
     return writable("\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"]))
 
 
