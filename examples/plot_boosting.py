@@ -20,7 +20,8 @@ X_test, y_test = make_friedman1(2000, n_features=5, noise=0.0, random_state=1)
 # Both have thirty deep greedy trees. Boosting divides them: 18 for the first forest, and 12 for its
 # out-of-bag errors, by the trees that did not draw a sample.
 
-forest = ObliqueForestRegressor(30, init=RandomOblique(5, 2), optimizer=None, random_state=0)
+forest = ObliqueForestRegressor(
+    30, init=RandomOblique(5, n_nonzero=2), optimizer=None, random_state=0)
 models = {"one forest": forest, "boosting": ObliqueBoostingRegressor(forest)}
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):

@@ -21,7 +21,7 @@ optimizers = [{"optimizer": optimizer} for optimizer in (
     None, SGD(epochs=3), SSGD(epochs=3), Annealed(steps=60), Annealed(steps=60, mixing=0.3),
     EndToEnd(epochs=2), TAO(max_passes=2), TAO(penalty="l2", max_passes=2), "auto")]
 initializers = [{"init": init, "optimizer": None} for init in (
-    CO2(), OC1(), GreedyLP(), RandomOblique(5, 3))]
+    CO2(), OC1(), GreedyLP(), RandomOblique(5, n_nonzero=3))]
 few = {"n_estimators": 2}
 for kind, y, choices in (
         (ObliqueTreeClassifier, labels, optimizers + initializers),

@@ -87,7 +87,7 @@ class ObliqueBoostingRegressor(
     >>> from ngdt import ObliqueBoostingRegressor, ObliqueForestRegressor
     >>> from ngdt.initializers import RandomOblique
     >>> X, y = make_friedman1(600, 5, random_state=0)
-    >>> forest = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
+    >>> forest = ObliqueForestRegressor(20, init=RandomOblique(5, n_nonzero=2), optimizer=None)
     >>> model = ObliqueBoostingRegressor(forest, random_state=0).fit(X, y)
     >>> [len(each.estimators_) for each in model.estimators_]
     [12, 8]

@@ -109,12 +109,14 @@ def _random_trees(problem, p):
     if problem.loss.is_classifier:
         # As many splits as random forests try at a node.
         n_candidates = max(1, round(np.sqrt(p)))
-        return (RandomOblique(max(n_candidates, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p)),
-                RandomOblique(n_candidates, 1))
+        return (RandomOblique(max(n_candidates, policy.MIN_CANDIDATES),
+                              n_nonzero=min(policy.N_NONZERO, p)),
+                RandomOblique(n_candidates, n_nonzero=1))
     # More splits to choose from were better than for classification. With one feature each, as
     # many features as random forests try, but drawn with repetition.
-    return (RandomOblique(policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p)),
-            RandomOblique(min(p, policy.MAX_FEATURES), 1))
+    return (RandomOblique(policy.N_REGRESSION_CANDIDATES,
+                          n_nonzero=min(policy.N_REGRESSION_NONZERO, p)),
+            RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1))
 
 
 def _tao(problem):

@@ -285,7 +285,7 @@ def test_edited_trees_stay_monotone(seed, loss):
     estimator = ObliqueTreeClassifier if loss == "log_loss" else ObliqueTreeRegressor
     y = (y > 0).astype(int) if loss == "log_loss" else y
     model = estimator(
-        4, monotonic_cst=[1, 1, 0], init=RandomOblique(2, 2), optimizer=None, loss=loss,
+        4, monotonic_cst=[1, 1, 0], init=RandomOblique(2, n_nonzero=2), optimizer=None, loss=loss,
         random_state=seed).fit(X, y, random.choice([1.0, 2.0], 80))
     nodes = np.flatnonzero(random.random(model.tree_.n_internal) < 0.4)
     is_leaf = np.isin(np.arange(model.tree_.n_internal), nodes)

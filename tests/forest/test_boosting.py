@@ -18,7 +18,7 @@ from ngdt.export import export_c, export_json
 from ngdt.initializers import RandomOblique
 from ngdt.losses import PoissonLoss, SquaredLoss
 
-FOREST = ObliqueForestRegressor(14, init=RandomOblique(3, 2), max_depth=6, optimizer=None)
+FOREST = ObliqueForestRegressor(14, init=RandomOblique(3, n_nonzero=2), max_depth=6, optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
     2, max_depth=2, init="random_oblique", optimizer=None))
 CHECKS = [*estimator_checks_generator(CHECKED)]

@@ -27,7 +27,7 @@ def test_trees_are_those_of_the_builder(form, loss, dtype, seed, limits, n_nonze
     y = random.integers(0, 3, 60)
     problem = make_problem(
         form(X), y, loss, random.integers(0, 3, 60) * 1.0, random_state=seed, **limits)
-    tree = RandomOblique(4, n_nonzero).initialize(problem)
+    tree = RandomOblique(4, n_nonzero=n_nonzero).initialize(problem)
     assert tree == random_oblique.grow(problem, 4, n_nonzero)
 
 

@@ -220,8 +220,8 @@ def test_restarts_and_jumps_gain(loss, impurity):
     problem = Problem(
         X, y, loss, 2 if loss.is_classifier else 1, np.ones(200), max_depth=1, random_state=0)
     gains = []
-    for parameters in ((0, 0), (0, 20), (20, 20)):
-        tree = OC1(*parameters).initialize(problem)
+    for n_restarts, n_jumps in ((0, 0), (0, 20), (20, 20)):
+        tree = OC1(n_restarts, n_jumps=n_jumps).initialize(problem)
         right = X @ tree.weights[0] > tree.thresholds[0]
         gains.append(gain_of(right, y, problem.sample_weight, impurity))
     assert gains[0] < gains[1] < gains[2]

@@ -40,7 +40,7 @@ def test_a_split_is_the_best_of_all_candidates_and_thresholds(
     y, weight = random.integers(0, 3, 12), random.choice([0.0, 0.5, 1.0, 3.0], 12)
     used = weight > 0
     problem = make_problem(form(X), y, loss, weight, max_depth=1, random_state=seed)
-    tree = RandomOblique(n_candidates, n_nonzero).initialize(problem)
+    tree = RandomOblique(n_candidates, n_nonzero=n_nonzero).initialize(problem)
     data = problem.y[used], weight[used], impurity
 
     scale = Scaling.fit(problem.X, weight).scale

@@ -1,6 +1,6 @@
 """Bands of the score of a linear model."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -67,6 +67,7 @@ class ScoreBands(Initializer):
     }
 
     n_bands: int = 8
+    _: KW_ONLY
     features: ArrayLike = "auto"
 
     def check(self, problem):

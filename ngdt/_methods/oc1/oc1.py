@@ -1,6 +1,6 @@
 """OC1: greedy trees with oblique splits, each by coordinate descent on its impurity."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -71,6 +71,7 @@ class OC1(InfoGain):
     }
 
     n_restarts: int = 5
+    _: KW_ONLY
     n_jumps: int = 5
 
     def _strategy(self, problem):

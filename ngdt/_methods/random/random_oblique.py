@@ -1,6 +1,6 @@
 """Greedy trees with the best of several random oblique splits at every node."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +66,7 @@ class RandomOblique(InfoGain):
     }
 
     n_candidates: int = 100
+    _: KW_ONLY
     n_nonzero: int | None = None
 
     def check(self, problem):
