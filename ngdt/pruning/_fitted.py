@@ -58,7 +58,7 @@ def prune_at(model, nodes):
     return _check_tree_estimator(model)._pruned_at(nodes)
 
 
-def refit_leaves(model, X, y, sample_weight=None):
+def refit_leaves(model, X, y, *, sample_weight=None):
     """Fit the leaves of a fitted tree to other samples; the splits stay.
 
     Parameters

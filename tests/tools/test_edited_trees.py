@@ -111,7 +111,7 @@ def test_new_leaves_predict_the_mean_and_all_else_stays(case, data):
         here = top == node
         assert len(np.unique(smaller.apply(table)[here])) == 1
         if case in BEST:
-            best = refit_leaves(smaller, table, y, weight)
+            best = refit_leaves(smaller, table, y, sample_weight=weight)
             assert_allclose(new[here], outputs(best, table)[here], rtol=1e-9, atol=1e-12)
         if case not in ("absolute", "quantile", "huber", "linear"):
             mean = np.average(old[here], axis=0, weights=weight[here])
@@ -180,7 +180,7 @@ def test_an_edited_estimator_is_as_any_other(case, tmp_path):
 def test_training_samples_make_the_same_leaves(case):
     model, table, y, weight = fitted(case)
     before = pickle.dumps(model)
-    again = refit_leaves(model, table, y, weight)
+    again = refit_leaves(model, table, y, sample_weight=weight)
     assert pickle.dumps(model) == before
     assert_allclose(outputs(again, table), outputs(model, table), rtol=1e-7, atol=1e-9)
     assert_array_equal(again.n_node_samples_, model.n_node_samples_)
@@ -200,7 +200,7 @@ def test_leaves_are_fitted_to_the_samples_that_reach_them(case, seed):
     if is_classifier(model):
         model = prune_at(model, []).set_params(class_weight=None)
     take = table.iloc if hasattr(table, "iloc") else table
-    again = refit_leaves(model, take[rows], y[rows], weight)
+    again = refit_leaves(model, take[rows], y[rows], sample_weight=weight)
     for part in ("weights", "thresholds", "children_left", "children_right"):
         assert_array_equal(getattr(again.tree_, part) - getattr(model.tree_, part), 0)
     leaf = model.apply(table)
@@ -316,7 +316,7 @@ def test_wrong_samples():
     with pytest.raises(ValueError, match="X has 3 features"):
         refit_leaves(model, X[:, :3], CLASSES)
     with pytest.raises(ValueError, match="sample_weight"):
-        refit_leaves(model, X, CLASSES, np.zeros(160))
+        refit_leaves(model, X, CLASSES, sample_weight=np.zeros(160))
     linear = prune_at(fitted("linear")[0], []).set_params(loss=SquaredLoss())
     assert refit_leaves(linear, TABLE, VALUES)
     with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
