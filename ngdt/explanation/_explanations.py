@@ -60,10 +60,10 @@ class Explanation(ABC):
         """
 
     @abstractmethod
-    def titles(self):
+    def _titles(self):
         """A title for each of the sums, list of str."""
 
-    def sides(self):
+    def _sides(self):
         """The outcomes of a sum below zero and of one above it, for each of the sums.
 
         Returns
@@ -130,6 +130,6 @@ def _rows_of(terms):
     """Rows of the table of a weighted sum: they add up to the total."""
     yield {"feature": terms.base_name, "contribution": terms.base}
     for (name, value, mean, contribution), weight, column in zip(
-            terms.rows(), terms.weights, terms.columns, strict=True):
+            terms._rows(), terms.weights, terms.columns, strict=True):
         yield {"column": column, "feature": name, "value": value, "mean": mean, "weight": weight,
                "contribution": contribution}

@@ -150,18 +150,18 @@ class ForestExplanation(Explanation):
         within = np.where(
             np.abs(self.within_leaves) > _ROUNDING * size, self.within_leaves, 0.0)
         return {
-            title: WeightedSum.of_contributions(
+            title: WeightedSum._of_contributions(
                 names, np.append(self.contributions[:, k], within[k]), x, mean, self._outputs[k])
             for title, k in outputs.items()}
 
-    def titles(self):
+    def _titles(self):
         """Titles of the sums, list of str."""
         return [f"{name}: {format_value(terms.total, most)}" for (name, terms), most in zip(
             self.sums().items(), self._context.roundings or repeat(np.inf), strict=False)]
 
     def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]
-        for title, terms in zip(self.titles(), self.sums().values(), strict=True):
+        for title, terms in zip(self._titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
         if self._context.classes is not None:
             lines += change_lines(

@@ -66,7 +66,7 @@ class WeightedSum:
     _of_columns: dict = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, names, weights, x, mean, total):
+    def _of(cls, names, weights, x, mean, total):
         """Take a sum apart.
 
         Parameters
@@ -85,7 +85,7 @@ class WeightedSum:
         return cls._named(names, features, x, mean, weights[features], contributions, total)
 
     @classmethod
-    def of_contributions(cls, names, contributions, x, mean, total):
+    def _of_contributions(cls, names, contributions, x, mean, total):
         """The sum of the contributions to the prediction of a forest.
 
         Parameters
@@ -147,7 +147,7 @@ class WeightedSum:
                 columns.values[k], columns.means[k] = self.values[number], self.means[number]
         return columns._sorted()
 
-    def in_unit(self):
+    def _in_unit(self):
         """The sum in the unit of its column, if it is the only one; else as it is.
 
         The weight of a condition on one number has no meaning: training may have scaled it.
@@ -162,7 +162,7 @@ class WeightedSum:
         return replace(self, total=float(total), base=float(base), contributions=np.array([part]),
                        weights=np.sign(self.weights))
 
-    def rows(self, n_terms=None):
+    def _rows(self, n_terms=None):
         """The first terms.
 
         Parameters
@@ -178,7 +178,7 @@ class WeightedSum:
         columns = self.names, self.values, self.means, self.contributions
         return list(zip(*(column[:n_terms] for column in columns), strict=True))
 
-    def rest(self, n_terms):
+    def _rest(self, n_terms):
         """The sum of all terms but the first ones.
 
         Parameters

@@ -45,9 +45,9 @@ def term_lines(terms, n_terms):
     rows += [
         (contribution, name if isnan(value) else (
             "{} = {} (mean {})".format(name, *_value_and_mean(value, mean))))
-        for name, value, mean, contribution in terms.rows(n_terms)]
+        for name, value, mean, contribution in terms._rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
-        rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
+        rows.append((terms._rest(n_terms), f"{len(terms.names) - n_terms} more"))
     # What is left by rounding errors of the sum is zero.
     least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
     # A sum of large and small numbers has the decimals of the small ones.
@@ -124,7 +124,7 @@ def rule_and_reason(explanation, decision):
     if condition.relation:
         condition, number = _limit_and_number(explanation, decision, condition)
         return condition, f", {number}"
-    ((name, value, *_),) = decision.terms.by_column().rows()
+    ((name, value, *_),) = decision.terms.by_column()._rows()
     return condition, f", {name}" if isnan(value) and name != str(condition) else ""
 
 

@@ -215,7 +215,7 @@ class TreeExplanation(Explanation):
             f"leaf {self.leaf}{name and ': '}{name}": terms
             for name, terms in self.leaf_terms.items()}
 
-    def titles(self):
+    def _titles(self):
         """Titles of the sums: the rules of the path with their answers, list of str."""
         return [self._title(each) for each in self.path] + [
             self._leaf_title(name, terms) for name, terms in self.leaf_terms.items()]
@@ -240,7 +240,7 @@ class TreeExplanation(Explanation):
         cut = "" if total == value else f", cut to {value}"
         return f"{kind}{name and ', '}{name}: {total}{cut}"
 
-    def sides(self):
+    def _sides(self):
         """The outcomes of a sum below zero and of one above it, for each of the sums.
 
         Returns
@@ -249,9 +249,9 @@ class TreeExplanation(Explanation):
             The answer that leads to either side of a node, and what the tree then predicts. None
             for the sums of a linear leaf.
         """
-        return [self._sides(each) for each in self.path] + [None] * len(self.leaf_terms)
+        return [self._sides_of(each) for each in self.path] + [None] * len(self.leaf_terms)
 
-    def _sides(self, decision):
+    def _sides_of(self, decision):
         outcomes = self.prediction, decision.otherwise
         return tuple(f"{answer}: {outcome}" for answer, outcome in zip(
             answers_of(self._context.captions, decision.node),
@@ -305,7 +305,7 @@ def _explain(context, X, row, leaf, outputs):
     decisions = tuple(
         Decision(
             int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
-            WeightedSum.of(names, weights[k], row.x, context.mean, margins[k]),
+            WeightedSum._of(names, weights[k], row.x, context.mean, margins[k]),
             context.prediction(otherwise[k]))
         for k, node in enumerate(nodes))
     return TreeExplanation(
@@ -326,7 +326,7 @@ def _leaf_terms(context, row, leaf, outputs):
         of, against = (1, 0) if len(outputs) == 2 else np.argsort(-outputs, kind="stable")[:2]
         classes = context.captions.class_names
         title = f"{one_line(classes[of])} against {one_line(classes[against])}"
-        return {title: WeightedSum.of(
+        return {title: WeightedSum._of(
             names, slopes[of] - slopes[against], x, mean, outputs[of] - outputs[against])}
     totals = values + slopes @ x
     if tree.ranges is not None:
@@ -335,5 +335,5 @@ def _leaf_terms(context, row, leaf, outputs):
         totals = np.where(is_cut, totals, outputs)
     titles = [""] if len(totals) == 1 else context.titles_of_targets(len(totals))
     return {
-        title: WeightedSum.of(names, slope, x, mean, total)
+        title: WeightedSum._of(names, slope, x, mean, total)
         for title, slope, total in zip(titles, slopes, totals, strict=True)}

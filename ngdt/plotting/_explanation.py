@@ -58,7 +58,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     panels = [_bars(terms.by_column(), n_terms) if sides is None else
               _bars_of_node(terms.by_column(), n_terms)
               for terms, sides in zip(
-                  explanation.sums().values(), explanation.sides(), strict=True)]
+                  explanation.sums().values(), explanation._sides(), strict=True)]
     if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
                    for bars in panels] or [1.0]
@@ -75,7 +75,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
         raise ValueError(
             f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")
     for title, sides, bars, ax in zip(
-            explanation.titles(), explanation.sides(), panels, axes, strict=False):
+            explanation._titles(), explanation._sides(), panels, axes, strict=False):
         _draw(ax, bars, has_zero=sides is not None)     # the boundary
         ax.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
         if sides is not None:
@@ -98,7 +98,7 @@ def _draw_key(figure, explanation):
     """Explain the colours below the panels."""
     from matplotlib.patches import Patch
 
-    of_nodes = any(explanation.sides())
+    of_nodes = any(explanation._sides())
     figure.legend(
         handles=[Patch(color=BLUE, label=f"lowers the sum{' (to the left)' * of_nodes}"),
                  Patch(color=RED, label=f"raises the sum{' (to the right)' * of_nodes}")],
@@ -108,18 +108,18 @@ def _draw_key(figure, explanation):
 def _bars_of_node(terms, n_terms):
     if len(terms.names) == 1 and np.isnan(terms.values[0]):
         return []       # the title says all of a rule on categories
-    return _bars(terms.in_unit(), n_terms, "sum − limit")
+    return _bars(terms._in_unit(), n_terms, "sum − limit")
 
 
 def _bars(terms, n_terms, total="sum"):
     """Start, end, label and colour of each bar."""
-    rows = terms.rows(n_terms)
+    rows = terms._rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
              in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]
     changes = [contribution for *_, contribution in rows]
     if len(terms.names) > n_terms:
         names.append(f"{len(terms.names) - n_terms} more")
-        changes.append(terms.rest(n_terms))
+        changes.append(terms._rest(n_terms))
     ends = terms.base + np.cumsum([0.0, *changes])
     bars = [
         (begin, end, name, RED if end > begin else BLUE)
