@@ -6,7 +6,6 @@ with one network whose outputs are the features of linear splits. Their settings
 10 000 of the training samples of MNIST.
 """
 
-
 from benchmarks.data import split
 from benchmarks.fitting import Fit
 from benchmarks.runner import Benchmark, write_table
