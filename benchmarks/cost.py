@@ -208,7 +208,7 @@ def threads(X, y, X_test, y_test):
     greedy = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
     for name, init, optimizer in (("annealed", "random_complete", Annealed(steps=1000)),
                                   ("ssgd", greedy, SSGD(epochs=4)),
-                                  ("tao", greedy, TAO(max_passes=4))):
+                                  ("tao", greedy, TAO(max_iter=4))):
         n = 20_000 if name == "tao" else len(X)
         model = ObliqueTreeClassifier(
             10, init=init, optimizer=optimizer, validation_fraction=None, random_state=0)

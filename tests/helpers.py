@@ -131,8 +131,8 @@ def hard_problems(draw):
 
 # Enough training for what does not depend on how long it is, by the names of parameters.
 SHORT = {
-    "epochs": 3, "steps": 60, "max_iter": 2, "max_passes": 2,
-    "stump": EndToEnd(epochs=40), "optimizer": SGD(epochs=3)}
+    "epochs": 3, "steps": 60, "max_iter": 2, "stump": EndToEnd(epochs=40),
+    "optimizer": SGD(epochs=3)}
 
 
 def short(algorithm):

@@ -33,7 +33,7 @@ MODELS = {
     "soft": ObliqueTreeClassifier(
         3, optimizer=Annealed(steps=30), n_jobs=2, validation_fraction=None, random_state=0),
     "tao": ObliqueTreeRegressor(
-        2, optimizer=TAO(max_passes=1), leaf=LinearLeaves(penalty=1.0), validation_fraction=None,
+        2, optimizer=TAO(max_iter=1), leaf=LinearLeaves(penalty=1.0), validation_fraction=None,
         random_state=0),
     "forest": ObliqueForestClassifier(
         3, optimizer=Annealed(steps=20), n_jobs=2, random_state=0, oob_score=False),

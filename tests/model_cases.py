@@ -54,7 +54,7 @@ def targets(n_targets=1):
 
 def tree_on_frame():
     model = ObliqueTreeClassifier(
-        3, init="pruned", optimizer=[TAO(C=0.3, max_passes=2), "regrow"],
+        3, init="pruned", optimizer=[TAO(C=0.3, max_iter=2), "regrow"],
         class_weight={"yes": 2.0, "no": 1}, random_state=0)
     return model.fit(frame(), labels()), frame(), labels()
 
@@ -77,7 +77,7 @@ def counts():
 
 def sparse_weights():
     model = ObliqueTreeClassifier(
-        3, init="info_gain", optimizer=TAO(max_passes=2), loss=BoundedLoss(0.3, 2.0))
+        3, init="info_gain", optimizer=TAO(max_iter=2), loss=BoundedLoss(0.3, 2.0))
     X = numbers(60)
     X = sparse.csr_array(np.where(X > 1.0, X, 0.0))
     model.fit(X, labels(bool))
@@ -97,7 +97,7 @@ def categories_of_numbers():
 
 def from_an_estimator():
     init = ObliqueTreeClassifier(1, optimizer=None).fit(numbers(2), labels(np.datetime64))
-    model = ObliqueTreeClassifier(2, init=init, optimizer=TAO(max_passes=2))
+    model = ObliqueTreeClassifier(2, init=init, optimizer=TAO(max_iter=2))
     return model.fit(numbers(2), labels(np.datetime64)), numbers(2), labels(np.datetime64)
 
 
@@ -114,7 +114,7 @@ def single_leaf():
 
 def from_a_tree():
     init = Tree([[1.0, -1.0]], [0.0], (~0,), (~1,), [[1.0], [2.0]])
-    model = ObliqueTreeRegressor(init=init, optimizer=(TAO(max_passes=2),))
+    model = ObliqueTreeRegressor(init=init, optimizer=(TAO(max_iter=2),))
     return model.fit(numbers(2), targets()), numbers(2), targets()
 
 
@@ -151,7 +151,7 @@ def boosting():
 
 
 def search():
-    tree = ObliqueTreeClassifier(3, optimizer=TAO(max_passes=2))
+    tree = ObliqueTreeClassifier(3, optimizer=TAO(max_iter=2))
     return TAOPathCV(tree, Cs=[1.0, 0.1], cv=2).fit(frame(), labels()), frame(), labels()
 
 

@@ -19,7 +19,7 @@ labels = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.5, 0.5])
 targets = X @ random.normal(size=37)
 optimizers = [{"optimizer": optimizer} for optimizer in (
     None, SGD(epochs=3), SSGD(epochs=3), Annealed(steps=60), Annealed(steps=60, mixing=0.3),
-    EndToEnd(epochs=2), TAO(max_passes=2), TAO(penalty="l2", max_passes=2), "auto")]
+    EndToEnd(epochs=2), TAO(max_iter=2), TAO(penalty="l2", max_iter=2), "auto")]
 initializers = [{"init": init, "optimizer": None} for init in (
     CO2(), OC1(), GreedyLP(), RandomOblique(5, n_nonzero=3))]
 few = {"n_estimators": 2}
@@ -27,11 +27,11 @@ for kind, y, choices in (
         (ObliqueTreeClassifier, labels, optimizers + initializers),
         (ObliqueTreeClassifier, labels > 0, [{"optimizer": GTO(max_iter=2)}]),
         (ObliqueTreeRegressor, targets, [
-            {"optimizer": None}, {"optimizer": SSGD(epochs=3)}, {"optimizer": TAO(max_passes=2)},
+            {"optimizer": None}, {"optimizer": SSGD(epochs=3)}, {"optimizer": TAO(max_iter=2)},
             {"optimizer": Annealed(leaf="linear", steps=60)}, {"optimizer": "auto"}]),
         (ObliqueForestClassifier, labels, [{**few, "optimizer": Annealed(steps=30)},
                                            {**few, "n_estimators": 8}]),
-        (ObliqueForestRegressor, targets, [{**few, "optimizer": TAO(max_passes=1)}])):
+        (ObliqueForestRegressor, targets, [{**few, "optimizer": TAO(max_iter=1)}])):
     for parameters in choices:
         for name, data in (("float64", X), ("float32", X.astype(np.float32)),
                            ("csr", sparse.csr_matrix(np.where(X > 1.0, X, 0.0)))):

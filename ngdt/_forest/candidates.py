@@ -120,7 +120,7 @@ def _random_trees(problem, p):
 
 
 def _tao(problem):
-    return TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_passes=N_PASSES)
+    return TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_iter=N_PASSES)
 
 
 def _ssgd(random, finish):

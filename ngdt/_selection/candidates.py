@@ -18,7 +18,7 @@ from ngdt.initializers import InfoGain, RandomComplete, ScoreBands
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
-_LAST_TAO = TAO(C=10.0, max_passes=policy.N_PASSES)
+_LAST_TAO = TAO(C=10.0, max_iter=policy.N_PASSES)
 
 
 def default_candidates(problem, leaf="constant", linear_leaves=None):
@@ -220,7 +220,7 @@ def _tao(C, *finish, name="tao"):
 
 def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
     """TAO and what follows it, on a fold and in the end."""
-    return [(TAO(C=C, max_passes=n), *finish) for n in n_passes]
+    return [(TAO(C=C, max_iter=n), *finish) for n in n_passes]
 
 
 def _depths(problem):

@@ -65,9 +65,9 @@ from ngdt.pruning import (
 
 FOLDER = Path(mkdtemp())
 OPTIMIZERS = st.sampled_from([
-    None, None, "auto", TAO(max_passes=2), TAO(C=10.0, penalty="l2", max_passes=2),
+    None, None, "auto", TAO(max_iter=2), TAO(C=10.0, penalty="l2", max_iter=2),
     Annealed(steps=20), SSGD(epochs=2), SGD(epochs=2), SSGD(epochs=3, renew="plateau"),
-    EndToEnd(epochs=2), GTO(max_iter=2), "regrow", [Annealed(steps=10), TAO(max_passes=1)]])
+    EndToEnd(epochs=2), GTO(max_iter=2), "regrow", [Annealed(steps=10), TAO(max_iter=1)]])
 INITS = st.sampled_from([
     "auto", "auto", "info_gain", "pruned", "model_tree", RandomComplete(max_depth=2),
     CO2(optimizer=SSGD(epochs=2)), OC1(n_restarts=1, n_jumps=1), SoftGreedy(n_attempts=1),
@@ -241,7 +241,7 @@ class AnyOrder(RuleBasedStateMachine):
         other = AnyOrder()
         other.is_classifier = which == "path of labels"
         tree = ObliqueTreeClassifier if other.is_classifier else ObliqueTreeRegressor
-        other.model = tree(2, optimizer=TAO(max_passes=1), random_state=0)
+        other.model = tree(2, optimizer=TAO(max_iter=1), random_state=0)
         X, random = hostile.table(columns, n, number, gap), np.random.default_rng(number)
         y, given = other.targets(wanted, n, random), in_form(X, form)
         if which == "boosting":
@@ -488,7 +488,7 @@ def test_linear_leaves_of_samples_that_are_far_away(n_copies):
 def test_explanations_of_huge_numbers_are_written():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(30, 2)) * 1e-10, random.integers(0, 2, 30)
-    model = ObliqueTreeClassifier(2, optimizer=TAO(max_passes=1), random_state=0).fit(X, y)
+    model = ObliqueTreeClassifier(2, optimizer=TAO(max_iter=1), random_state=0).fit(X, y)
     for x in ([1e308, -1e308], [1e300, 1e-300]):
         assert re.search(r"\n    (yes|no), .*; otherwise ", str(model.explain([x])[0]))
 

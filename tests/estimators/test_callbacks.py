@@ -17,7 +17,7 @@ from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
 
-TREE = ObliqueTreeClassifier(2, init="info_gain", optimizer=TAO(max_passes=3), random_state=0)
+TREE = ObliqueTreeClassifier(2, init="info_gain", optimizer=TAO(max_iter=3), random_state=0)
 
 
 class Record:
@@ -55,7 +55,7 @@ def data(iris):
 
 @pytest.mark.parametrize("optimizer", [
     Annealed(steps=20), EndToEnd(epochs=2), GTO(max_iter=3), SGD(epochs=2), SSGD(epochs=2),
-    TAO(max_passes=3)], ids=lambda optimizer: optimizer.name)
+    TAO(max_iter=3)], ids=lambda optimizer: optimizer.name)
 def test_the_epochs_of_each_optimizer_are_steps(optimizer, data):
     record = Record()
     tree = clone(TREE).set_params(optimizer=optimizer, max_depth=1, validation_fraction=None)
@@ -76,7 +76,7 @@ def test_callbacks_do_not_change_the_model(data):
 def test_a_chain_has_a_part_for_each_optimizer(data):
     record, seen = Record(), []
     tree = clone(TREE).set_params(
-        optimizer=[SSGD(epochs=2), TAO(max_passes=2)], callback=seen.append)
+        optimizer=[SSGD(epochs=2), TAO(max_iter=2)], callback=seen.append)
     tree.set_callbacks(record).fit(*data)
     assert [name for name, _ in record.begun if name in ("SSGD", "TAO")] == ["SSGD", "TAO"]
     assert len(record.steps) == len(seen) == tree.n_iter_
@@ -190,7 +190,7 @@ def test_training_goes_on_from_a_checkpoint_within_a_part(data, checkpoint):
 
 
 def test_a_checkpoint_holds_nothing_that_a_callback_cut_short(data, checkpoint, monkeypatch):
-    tree = clone(TREE).set_params(optimizer=[SGD(epochs=5), TAO(max_passes=2)])
+    tree = clone(TREE).set_params(optimizer=[SGD(epochs=5), TAO(max_iter=2)])
     watched = clone(tree).set_params(checkpoint=checkpoint)
     with monkeypatch.context() as patch:    # as if the process were killed just before the end
         patch.setattr(ngdt._training.checkpoint.CheckpointFile, "remove", lambda self: None)

@@ -22,7 +22,7 @@ LINEAR = Annealed(steps=60, leaf="linear")
 CASES = [
     *((short(each), loss) for loss in (LogLoss(), SquaredLoss())
       for each in {**INITIALIZERS, **OPTIMIZERS}.values() if serves(each(), loss)),
-    (SSGD(epochs=3, renew=2), LogLoss()), (TAO(node="axis", max_passes=2), LogLoss()),
+    (SSGD(epochs=3, renew=2), LogLoss()), (TAO(node="axis", max_iter=2), LogLoss()),
     (Annealed(steps=60, cutoff=0.05), LogLoss()), (EndToEnd(epochs=3, cutoff=0.05), LogLoss()),
     (Annealed(steps=60), HuberLoss()), (LINEAR, SquaredLoss()), (LINEAR, HuberLoss())]
 # Nothing is drawn for these, or folds only.

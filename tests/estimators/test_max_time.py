@@ -284,7 +284,7 @@ def test_an_own_optimizer_ends_at_the_deadline(iris):
     assert model.partial_fit(iris[0][:60], iris[1][:60]).n_iter_ == 200   # without a limit
 
 
-ENDLESS = ["auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_passes=10**5, tol=0.0)]
+ENDLESS = ["auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_iter=10**5, tol=0.0)]
 
 
 @pytest.mark.parametrize(("estimator", "optimizer"), [

@@ -117,7 +117,7 @@ def test_the_penalty_is_the_one_with_the_least_loss(estimator):
 def test_epochs_are_validated_on_them():
     X, y, val = CANCER
     start = ObliqueTreeClassifier(3, optimizer=None).fit(X, y).tree_
-    model = ObliqueTreeClassifier(init=start, optimizer=TAO(max_passes=3)).fit(X, y, **val)
+    model = ObliqueTreeClassifier(init=start, optimizer=TAO(max_iter=3)).fit(X, y, **val)
     assert model.history_["validation"][-1] == pytest.approx(
         1.0 - model.score(val["X_val"], val["y_val"]), abs=1e-12)
 

@@ -187,7 +187,7 @@ BAD = {
                "batch_size": [0], "spatial_penalty": [-1.0], "image_shape": [[2, 2]],
                "keep_zeros": ["yes"], "cutoff": [-0.1]},
     TAO: {"C": [0.0, -1.0, np.nan], "penalty": ["l0"], "node": ["linear"], "alpha": [-1, 11],
-          "tol": [-0.1], "max_passes": [0], "loss": [3, "hinge"]},
+          "tol": [-0.1], "max_iter": [0], "loss": [3, "hinge"]},
     GTO: {"max_iter": [0], "tol": [-1.0]},
     LinearLeaves: {"penalty": [-1.0]}, Regrow: {"min_samples_leaf": [-1]},
     ShrinkLeaves: {"pseudo_count": [-1]},

@@ -511,7 +511,7 @@ def test_tables_are_pickled_and_continued():
 def test_a_path_takes_frames(frame):
     given = columns()
     y = target(given)
-    fitted = TAOPathCV(ObliqueTreeClassifier(3, optimizer=TAO(max_passes=3)), Cs=[1.0, 0.1]).fit(
+    fitted = TAOPathCV(ObliqueTreeClassifier(3, optimizer=TAO(max_iter=3)), Cs=[1.0, 0.1]).fit(
         frame(given), y)
     assert fitted.score(frame(given), y) > 0.9
     assert fitted.tree_.n_features == 14

@@ -164,7 +164,7 @@ def following(lines, answers):
     return lines
 
 
-@pytest.mark.parametrize("optimizer", [None, TAO(max_passes=2)], ids=str)
+@pytest.mark.parametrize("optimizer", [None, TAO(max_iter=2)], ids=str)
 def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimizer):
     random, n = np.random.default_rng(0), 300
     frame = pd.DataFrame({
@@ -607,7 +607,7 @@ def test_names_in_explanations_stay_in_their_line():
     targets = pd.DataFrame({"p_q": total, "r_s": -total})
     broken = frame.rename(columns=lambda name: name.replace("_", "\n")).replace("u_v", "u\nv")
     for model, y, broken_y in (
-            (ObliqueTreeClassifier(3, optimizer=TAO(max_passes=2), random_state=0), labels,
+            (ObliqueTreeClassifier(3, optimizer=TAO(max_iter=2), random_state=0), labels,
              np.char.replace(labels, "_", "\n")),
             (ObliqueTreeClassifier(0, leaf="linear", random_state=0), labels,
              np.char.replace(labels, "_", "\n")),

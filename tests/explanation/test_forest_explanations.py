@@ -25,7 +25,7 @@ def oblique_forest(iris, forest=ObliqueForestClassifier, **parameters):
 
 @pytest.mark.parametrize("parameters", [
     {}, {"max_features": 2}, {"leaf": LinearLeaves(penalty=0.1), "init": "info_gain",
-                              "optimizer": TAO(max_passes=2), "max_depth": 2}])
+                              "optimizer": TAO(max_iter=2), "max_depth": 2}])
 @pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_contributions_add_up_to_the_prediction(iris, forest, parameters):
     model, X = oblique_forest(iris, forest, **parameters), iris[0][::15]

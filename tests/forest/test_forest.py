@@ -45,7 +45,7 @@ def trees_of(model):
 
 @pytest.mark.parametrize("parameters", [
     {}, {"max_features": 0.5, "n_jobs": 3}, {"bootstrap": False, "max_samples": 50},
-    {"optimizer": TAO(max_passes=2), "n_jobs": 3}, {"loss": "bounded"},
+    {"optimizer": TAO(max_iter=2), "n_jobs": 3}, {"loss": "bounded"},
     {"leaf": LinearLeaves(penalty=10.0), "optimizer": None, "max_features": 0.5}], ids=str)
 def test_probabilities_are_the_mean_of_those_of_the_trees(parameters, digits):
     X, y = digits
@@ -178,8 +178,8 @@ def test_processes_train_the_same_trees(iris):
     y = np.arange(200) // 7 % 3
     for forest, parameters in (
             (ObliqueForestClassifier, QUICK), (ObliqueForestRegressor, QUICK),
-            (ObliqueForestClassifier, {"optimizer": TAO(max_passes=2)}),
-            (ObliqueForestRegressor, {"optimizer": TAO(max_passes=2)}),
+            (ObliqueForestClassifier, {"optimizer": TAO(max_iter=2)}),
+            (ObliqueForestRegressor, {"optimizer": TAO(max_iter=2)}),
             (ObliqueForestClassifier, {"max_features": "sqrt", "max_samples": 0.5}),
             (ObliqueForestRegressor, {"max_features": 2}),
             (ObliqueForestRegressor, {"init": RandomOblique(n_candidates=5)})):

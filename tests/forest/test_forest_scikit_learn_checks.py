@@ -16,7 +16,7 @@ from ngdt.optimizers import TAO, Annealed
 # Nothing is drawn in those of FIXED: a weight of k is the same as k samples there. In those of
 # DEFAULT, kinds of trees compete, as they do for users who choose nothing.
 DRAWN = [ObliqueForestClassifier(3, max_depth=3, optimizer=Annealed(steps=100)),
-         ObliqueForestRegressor(3, max_depth=3, max_features=0.9, optimizer=TAO(max_passes=3))]
+         ObliqueForestRegressor(3, max_depth=3, max_features=0.9, optimizer=TAO(max_iter=3))]
 FIXED = [estimator(2, max_depth=3, bootstrap=False, optimizer=None)
          for estimator in (ObliqueForestClassifier, ObliqueForestRegressor)]
 DEFAULT = [estimator(2, max_depth=1)

@@ -139,7 +139,7 @@ TRAINED = [
     Annealed(batch_size=4, **LINEAR), Annealed(batch_size=4, cutoff=0.1, **LINEAR),
     Annealed(batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0,
              leaf_learning_rate=1.0, slope_penalty=1e6, **LINEAR),
-    *(TAO(C, node=node, penalty=penalty, max_passes=3) for C in (1e-6, 1.0, 1e6)
+    *(TAO(C, node=node, penalty=penalty, max_iter=3) for C in (1e-6, 1.0, 1e6)
       for node in ("oblique", "axis") for penalty in ("l1", "l2"))]
 
 

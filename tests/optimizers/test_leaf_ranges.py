@@ -55,7 +55,7 @@ def test_the_ranges_before_make_no_difference():
 def test_model_trees_and_tao_narrow_the_ranges():
     problem = noisy_problem()
     tree = ModelTree(penalty=1.0).initialize(problem)
-    trained = TAO(max_passes=2).optimize(tree, problem).tree
+    trained = TAO(max_iter=2).optimize(tree, problem).tree
     for each in (tree, trained):
         assert each.slopes is not None
         np.testing.assert_array_equal(each.ranges, tighten(each, problem).ranges)

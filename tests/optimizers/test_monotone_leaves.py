@@ -174,7 +174,7 @@ def test_splits_of_free_levels_stay_without_features_with_a_direction(seed, leve
     problem = problem.replace(free_levels=levels, random_state=seed)
     tree = freed(RandomComplete(max_depth=4).initialize(problem), problem)
     annealed = Annealed(steps=30).optimize(tree, problem).tree
-    trained = TAO(C=10.0, max_passes=3).optimize(annealed, problem).tree
+    trained = TAO(C=10.0, max_iter=3).optimize(annealed, problem).tree
     for each in (tree, annealed, trained):
         assert free_nodes(each, problem)[each.node_depths() == 0].all()
     # The others use these features.

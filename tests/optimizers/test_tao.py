@@ -284,7 +284,7 @@ def test_when_training_ends_and_what_is_kept(goals, n_passes, best, monkeypatch)
 def test_the_objective_is_what_it_says():
     problem, X, y = iris()
     tree = ObliqueTreeClassifier(
-        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_passes=1), standardize=False).fit(X, y)
+        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_iter=1), standardize=False).fit(X, y)
     passes = tree.history_
     share = np.asarray(tree.decision_path(X).mean(axis=0)).ravel()
     penalty = share**0.25 @ np.abs(tree.tree_.densify().weights).sum(axis=1)
@@ -339,7 +339,7 @@ def test_no_weights_of_rounding_are_left(C, form, monkeypatch):
 
     def fitted():
         return ObliqueTreeClassifier(
-            4, optimizer=TAO(C=C, max_passes=1), leaf="constant",
+            4, optimizer=TAO(C=C, max_iter=1), leaf="constant",
             validation_fraction=None).fit(X, y)
 
     def shares(tree):
@@ -373,7 +373,7 @@ def test_small_weights_of_large_numbers_stay():
 def test_sparse_weights_train_the_same_tree(node, digits, monkeypatch):
     X, y = digits
     model = ObliqueTreeClassifier(
-        5, optimizer=TAO(0.01, node=node, max_passes=3), init="info_gain",
+        5, optimizer=TAO(0.01, node=node, max_iter=3), init="info_gain",
         validation_fraction=None, random_state=0)
     dense = model.fit(X, y).tree_
     monkeypatch.setattr("ngdt._methods.tao.weights._MAX_SMALL", 0)
@@ -483,7 +483,7 @@ def test_log_loss_may_decide_which_side_is_better():
 
 def test_it_starts_a_chain_and_ends_one(digits):
     X, y = digits
-    for chain in ([TAO(max_passes=2), SSGD(epochs=2)], [SSGD(epochs=2), "tao", Regrow()]):
+    for chain in ([TAO(max_iter=2), SSGD(epochs=2)], [SSGD(epochs=2), "tao", Regrow()]):
         tree = ObliqueTreeClassifier(max_depth=4, optimizer=chain, random_state=0).fit(X, y)
         assert tree.score(X, y) > 0.8
 
@@ -533,7 +533,7 @@ def test_a_node_may_have_hardly_any_of_the_weight():
     tree = Tree([[1.0, 0, 0], [0, 1.0, 0], [0, 1.0, 0]], np.zeros(3), [1, ~0, ~2], [2, ~1, ~3],
                 np.eye(2)[[0, 1, 0, 1]])
     problem = as_problem((tree, X, y.astype(int), LogLoss()), weight)
-    trained = TAO(alpha=10, max_passes=3).optimize(tree, problem).tree
+    trained = TAO(alpha=10, max_iter=3).optimize(tree, problem).tree
     assert np.isfinite(trained.densify().weights).all()
 
 
@@ -544,9 +544,9 @@ def test_nothing_is_known_of_the_time_of_the_first_node(monkeypatch):
     ticks = itertools.count()
     monkeypatch.setattr("ngdt._methods.tao.tao.monotonic", lambda: float(next(ticks)))
     limited = problem.replace(control=Control(Deadline.after(100.0)))
-    found = TAO(max_passes=1).optimize(tree, limited).tree
+    found = TAO(max_iter=1).optimize(tree, limited).tree
     assert not limited.control.deadline.has_cut
-    assert found == TAO(max_passes=1).optimize(tree, problem).tree != tree
+    assert found == TAO(max_iter=1).optimize(tree, problem).tree != tree
 
 
 @pytest.mark.parametrize("seed", [0, *in_nightly([1, 2])])

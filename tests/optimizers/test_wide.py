@@ -84,7 +84,7 @@ def test_folded_weights_predict_what_the_rotated_tree_predicts(optimizer):
 
 @pytest.mark.parametrize(("optimizer", "depth", "rtol"), [
     (SSGD(epochs=2), 2, 1e-3), (SSGD(epochs=2, assignment="navigate"), 2, 1e-3),
-    (TAO(penalty="l2", max_passes=1), 1, 0.03)])     # the tolerance of the solver of a node
+    (TAO(penalty="l2", max_iter=1), 1, 0.03)])     # the tolerance of the solver of a node
 def test_a_method_without_a_basis_gives_the_same_tree_in_any(optimizer, depth, rtol):
     # Of a tree with weights in the span, nothing is outside at any time.
     for seed in range(3):

@@ -41,27 +41,27 @@ def tao_tree(depth=5, **parameters):
 def test_each_tree_is_trained_from_the_one_before(digits):
     X, y, _, _ = digits
     Cs = [0.3, 0.1, 0.02]
-    path = tao_path(X, y, Cs=Cs, estimator=tao_tree(alpha=0.3, max_passes=4))
+    path = tao_path(X, y, Cs=Cs, estimator=tao_tree(alpha=0.3, max_iter=4))
     initial = "auto"
     for C, tree in zip(Cs, path.trees, strict=True):
         direct = ObliqueTreeClassifier(
-            max_depth=5, init=initial, optimizer=TAO(C=C, alpha=0.3, max_passes=4),
+            max_depth=5, init=initial, optimizer=TAO(C=C, alpha=0.3, max_iter=4),
             validation_fraction=None).fit(X, y)
         assert tree == direct.tree_
         initial = tree
     # The order in which values are given is without effect, and so is one that comes twice.
-    again = tao_path(X, y, Cs=[0.02, 0.3, 0.1, 0.3], estimator=tao_tree(alpha=0.3, max_passes=4))
+    again = tao_path(X, y, Cs=[0.02, 0.3, 0.1, 0.3], estimator=tao_tree(alpha=0.3, max_iter=4))
     np.testing.assert_array_equal(again.Cs, Cs)
     assert again.trees == path.trees
 
 
 def test_values_of_a_regressor_survive_the_way_down():
     X, y = load_diabetes(return_X_y=True)
-    estimator = ObliqueTreeRegressor(max_depth=3, optimizer=TAO(max_passes=3))
+    estimator = ObliqueTreeRegressor(max_depth=3, optimizer=TAO(max_iter=3))
     path = tao_path(X, 1e3 * y, Cs=[1.0, 0.1], estimator=estimator)
     initial = ObliqueTreeRegressor(
-        max_depth=3, optimizer=TAO(C=1.0, max_passes=3), validation_fraction=None).fit(X, 1e3 * y)
-    second = initial.set_params(optimizer=TAO(C=0.1, max_passes=3), warm_start=True).fit(X, 1e3 * y)
+        max_depth=3, optimizer=TAO(C=1.0, max_iter=3), validation_fraction=None).fit(X, 1e3 * y)
+    second = initial.set_params(optimizer=TAO(C=0.1, max_iter=3), warm_start=True).fit(X, 1e3 * y)
     assert path.trees[1] == second.tree_
     np.testing.assert_allclose(
         path.train_error[1], np.mean((second.predict(X) - 1e3 * y) ** 2))
@@ -69,7 +69,7 @@ def test_values_of_a_regressor_survive_the_way_down():
 
 def test_metrics_are_those_of_the_trees(digits):
     X, y, X_val, y_val = digits
-    path = tao_path(X, y, Cs=4, estimator=tao_tree(max_passes=4), X_val=X_val, y_val=y_val)
+    path = tao_path(X, y, Cs=4, estimator=tao_tree(max_iter=4), X_val=X_val, y_val=y_val)
     np.testing.assert_allclose(path.Cs, [1.0, 0.1, 0.01, 0.001])
     assert len(path.trees) == len(path.train_error) == 4
     for i, tree in enumerate(path.trees):
@@ -96,10 +96,10 @@ def test_a_small_C_leaves_little(digits):
 def test_all_samples_are_trained_on(digits):
     # From 2000 rows on an estimator would hold out a tenth.
     X, y = np.tile(digits[0], (3, 1)), np.tile(digits[1], 3)
-    path = tao_path(X, y, Cs=[0.1], estimator=tao_tree(max_passes=2))
+    path = tao_path(X, y, Cs=[0.1], estimator=tao_tree(max_iter=2))
     every = ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(max_passes=2), validation_fraction=None).fit(X, y)
-    held = ObliqueTreeClassifier(max_depth=5, optimizer=TAO(max_passes=2), random_state=0).fit(X, y)
+        max_depth=5, optimizer=TAO(max_iter=2), validation_fraction=None).fit(X, y)
+    held = ObliqueTreeClassifier(max_depth=5, optimizer=TAO(max_iter=2), random_state=0).fit(X, y)
     assert path.trees[0] == every.tree_ != held.tree_
 
 
@@ -155,7 +155,7 @@ def test_a_line_for_each_C(capsys):
 
 def test_ctrl_c_ends_the_path_with_the_best_tree_so_far(digits):
     X, y, _, _ = digits
-    estimator = tao_tree(3, max_passes=2, tol=0).set_params(callback=StopAt(3))
+    estimator = tao_tree(3, max_iter=2, tol=0).set_params(callback=StopAt(3))
     with pytest.warns(ConvergenceWarning, match=r"C=0\.1"):
         path = tao_path(X, y, Cs=[1.0, 0.1, 0.01], estimator=estimator)
     np.testing.assert_array_equal(path.Cs, [1.0, 0.1])
@@ -182,10 +182,10 @@ def test_tables_are_read_as_their_estimator_reads_them():
     kind, x = random.choice(["a", "b", "c"], 200), random.normal(size=200)
     y = (x > 0) ^ (kind == "b")
     table = pd.DataFrame({"kind": pd.Categorical(kind), "x": np.where(x > 1.5, np.nan, x)})
-    estimator = tao_tree(3, max_passes=2)
+    estimator = tao_tree(3, max_iter=2)
     path = tao_path(table[:150], y[:150], Cs=[1.0, 0.1], estimator=estimator, X_val=table[150:],
                     y_val=y[150:])
-    alone = tao_tree(3, C=1.0, max_passes=2).fit(table[:150], y[:150])
+    alone = tao_tree(3, C=1.0, max_iter=2).fit(table[:150], y[:150])
     encoded = tao_path(
         alone.encode(table[:150]), y[:150], Cs=[1.0, 0.1], estimator=estimator)
     assert path.trees == encoded.trees
@@ -203,7 +203,7 @@ def test_warnings_of_fits_in_other_threads_are_no_errors():
         with ThreadPoolExecutor(1) as threads:
             threads.submit(shortened.fit, X, y).result()
 
-    estimator = tao_tree(2, max_passes=1).set_params(callback=fit_elsewhere)
+    estimator = tao_tree(2, max_iter=1).set_params(callback=fit_elsewhere)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         tao_path(X, y, Cs=[1.0], estimator=estimator)
 
@@ -236,7 +236,7 @@ def test_cost_by_walking_down(case, data):
 
 def test_scores_are_those_of_paths_over_the_folds(digits):
     X, y, X_test, y_test = digits
-    X, y, estimator = X[:300], y[:300], tao_tree(4, max_passes=3)
+    X, y, estimator = X[:300], y[:300], tao_tree(4, max_iter=3)
     Cs, cv = [0.3, 0.03, 0.003], StratifiedKFold(2)
     search = TAOPathCV(estimator, Cs=Cs, cv=cv).fit(X, y)
     for row, (train, test) in zip(search.scores_, cv.split(X, y), strict=True):
@@ -286,7 +286,7 @@ def test_rules(scores, best, small):
 
 def test_it_chooses_for_regressors_and_by_any_score():
     X, y = (part[:150] for part in load_diabetes(return_X_y=True))
-    estimator = ObliqueTreeRegressor(max_depth=2, optimizer=TAO(max_passes=2))
+    estimator = ObliqueTreeRegressor(max_depth=2, optimizer=TAO(max_iter=2))
     r2 = TAOPathCV(estimator, Cs=3, cv=3).fit(X, y)
     assert is_regressor(r2)
     assert not is_classifier(r2)
@@ -323,7 +323,7 @@ def test_names_of_features_and_labels():
 
 def checks_of(estimator):
     return list(estimator_checks_generator(TAOPathCV(
-        estimator(max_depth=2, init="info_gain", optimizer=TAO(max_passes=1)), Cs=[0.1], cv=2)))
+        estimator(max_depth=2, init="info_gain", optimizer=TAO(max_iter=1)), Cs=[0.1], cv=2)))
 
 
 # Of the regressor, only what classifiers are not checked for; the rest is in the nightly profile.
@@ -404,7 +404,7 @@ def test_a_clone_is_not_fitted():
 
 def test_four_curves(digits, plt):
     X, y, X_val, y_val = digits
-    path = tao_path(X, y, Cs=4, estimator=tao_tree(3, max_passes=2), X_val=X_val, y_val=y_val)
+    path = tao_path(X, y, Cs=4, estimator=tao_tree(3, max_iter=2), X_val=X_val, y_val=y_val)
     axes = plot_path(path)
     lines = {line.get_label(): line for ax in axes[0].figure.axes for line in ax.get_lines()}
     expected = {

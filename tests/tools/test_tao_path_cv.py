@@ -14,7 +14,7 @@ from ngdt.optimizers import TAO
 
 
 def tree(estimator=ObliqueTreeRegressor):
-    return estimator(max_depth=2, optimizer=TAO(max_passes=2))
+    return estimator(max_depth=2, optimizer=TAO(max_iter=2))
 
 
 @pytest.mark.parametrize("rule", ["best", "one_standard_error"])
@@ -89,7 +89,7 @@ def test_the_default_is_a_classifier():
 @pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 def test_a_fit_that_fails_changes_nothing(estimator):
     X, y = load_iris(return_X_y=True)
-    search = TAOPathCV(estimator(2, optimizer=TAO(max_passes=1)), Cs=[1.0, 0.1], cv=3)
+    search = TAOPathCV(estimator(2, optimizer=TAO(max_iter=1)), Cs=[1.0, 0.1], cv=3)
     with pytest.raises(NotFittedError):
         search.score(X, y)
     predictions, before = search.fit(X, y).predict(X), dict(vars(search))

@@ -75,7 +75,7 @@ class TAO(Optimizer):
         Type of the splits. An oblique one is a linear classifier with the squared hinge loss. The
         search for an axis-aligned one is exact, over all features, thresholds and both directions;
         `penalty` has no effect on it.
-    max_passes : int, default=14
+    max_iter : int, default=14
         Largest number of passes.
     tol : float, default=0.005
         Training ends when three passes lower the objective by less than this share.
@@ -133,7 +133,7 @@ class TAO(Optimizer):
         "alpha": [Interval(Real, 0, 10, closed="both")],
         "loss": [StrOptions({"zero_one", *LOSSES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
-        "max_passes": [COUNT],
+        "max_iter": [COUNT],
         "tol": [ZERO_TO_ONE],
     }
 
@@ -143,7 +143,7 @@ class TAO(Optimizer):
     alpha: float = 0.5
     loss: str | Loss | None = None
     node: str = "oblique"
-    max_passes: int = 14
+    max_iter: int = 14
     tol: float = 0.005
 
     def check(self, problem):
@@ -204,7 +204,7 @@ class TAORun:
         self.total_weight = problem.sample_weight[self.training_samples].sum()
         depth, self.is_free = tree.node_depths(), free_nodes(tree, problem)
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
-        self.progress, self.converged = Progress(params, problem, params.max_passes), False
+        self.progress, self.converged = Progress(params, problem, params.max_iter), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
         # The end takes as long.
@@ -216,7 +216,7 @@ class TAORun:
 
     def train(self):
         with self.progress.until_interrupted():
-            for _ in range(self.progress.resume(self._restore), self.params.max_passes):
+            for _ in range(self.progress.resume(self._restore), self.params.max_iter):
                 if self.converged:
                     break
                 self._pass()
