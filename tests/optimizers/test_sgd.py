@@ -269,7 +269,7 @@ def test_training_rows_that_are_all_alike(n_features):
 def test_history(problem, start, optimizer):
     history = optimizer.optimize(start, problem).history
     assert set(history) == {
-        "loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation"}
+        "loss", "bound", "gradient_share", "n_scored", "n_active_leaves", "validation"}
     assert {len(column) for column in history.values()} == {8}
     column = {name: np.array(values) for name, values in history.items()}
     assert (column["bound"] > column["loss"]).all()
@@ -278,8 +278,8 @@ def test_history(problem, start, optimizer):
         assert (column[share] >= 0).all()
         assert (column[share] <= 1).all()
     assert column["gradient_share"].any()
-    assert (column["active_leaves"] >= 2).all()
-    assert (column["active_leaves"] <= start.n_leaves).all()
+    assert (column["n_active_leaves"] >= 2).all()
+    assert (column["n_active_leaves"] <= start.n_leaves).all()
     assert (column["n_scored"] >= 1).all()
     assert (column["n_scored"] <= start.n_internal).all()
 

@@ -118,5 +118,5 @@ class NaiveTrainer:
             "loss": np.average(loss, weights=weight),
             "bound": np.average(bound, weights=weight),
             "gradient_share": moves.mean(),
-            "active_leaves": len(np.unique(own)),
+            "n_active_leaves": len(np.unique(own)),
         }

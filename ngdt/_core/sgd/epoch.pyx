@@ -349,7 +349,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             "bound": self.sum_bound / total,
             "gradient_share": <double> self.n_moving / max(1, self.n_seen),
             "n_scored": <double> self.n_scored / max(1, self.n_seen),
-            "active_leaves": int(np.sum(self.is_visited)),
+            "n_active_leaves": int(np.sum(self.is_visited)),
         }
 
     cdef void visit(
