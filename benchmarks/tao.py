@@ -117,7 +117,7 @@ FREE_DEPTH = Benchmark(
     ("data", "penalty", "initial", "seed"), FIELDS, jobs, run, report)
 
 
-MOST_SPLITS, MOST_NONZEROS, N_VALIDATION = 40, 3000, 12_000
+MAX_SPLITS, MAX_NONZEROS, N_VALIDATION = 40, 3000, 12_000
 CS = np.geomspace(0.1, 0.0005, 14)
 # Initial trees: init, depth and optimizer.
 INITIAL = {
@@ -150,7 +150,7 @@ def trees_of_path(initial, alpha, X, X_val, y, y_val):
     path = tao_path(X, y, Cs=CS, X_val=X_val, y_val=y_val, estimator=ObliqueTreeClassifier(
         init=start, optimizer=TAO(alpha=alpha)))
     seconds = (process_time() - begin) / len(CS)
-    fits = (path.n_internal <= MOST_SPLITS) & (path.n_nonzero <= MOST_NONZEROS)
+    fits = (path.n_internal <= MAX_SPLITS) & (path.n_nonzero <= MAX_NONZEROS)
     assert fits.any(), "no C is small enough"
     small = int(np.where(fits, path.validation_error, np.inf).argmin())
     roles = {int(path.validation_error.argmin()): "best", small: "small"}

@@ -12,9 +12,9 @@ from ngdt._core.loss cimport Loss, larger
 # Largest number of Newton steps for the leaf values of the Huber loss. It took at most ten.
 _MAX_STEPS = 100
 # Largest logarithm of a mean; the exponentials of larger ones may overflow.
-cdef double LARGEST_VALUE = 700.0
+cdef double MAX_VALUE = 700.0
 # Target that stands for a mean of zero, whose logarithm is not finite.
-_LEAST_MEAN = 1e-6
+_MIN_MEAN = 1e-6
 
 
 cdef class RegressionLoss(Loss):
@@ -283,7 +283,7 @@ cdef inline double half_deviance(
 
 
 cdef inline double bounded(double value) noexcept nogil:
-    return value if value < LARGEST_VALUE else LARGEST_VALUE
+    return value if value < MAX_VALUE else MAX_VALUE
 
 
 cdef inline double rounding(double value, double mean, double y, double log_y) noexcept nogil:
@@ -376,7 +376,7 @@ cdef class PoissonLoss(RegressionLoss):
         return np.exp(values)
 
     def values_of(self, y):
-        return np.log(np.maximum(y, _LEAST_MEAN))
+        return np.log(np.maximum(y, _MIN_MEAN))
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
         weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)[:, None]

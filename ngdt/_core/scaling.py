@@ -22,7 +22,7 @@ _SIZE_RATIO = 4.0
 # for which they are about the same, and number of features from which a tenth may be narrower. Two
 # features of the same influence, with ranges of 1 and 10: TAO had 97.0 % with one scale for both,
 # and 99.4 % with its own for each; with ranges of 1 and 100, 73.4 %.
-_MOST_RANGE, _LEAST_RANGE, _MANY = 2.0, 4.0, 50
+_MAX_ABOVE, _MAX_BELOW, _MANY = 2.0, 4.0, 50
 # Floors of the scale where each feature has its own: it is such that no scaled value is larger, and
 # for features of two values, at least a share of their distance. In units of its standard
 # deviation, an indicator of a few samples is far from zero: a weight that costs little would decide
@@ -387,4 +387,4 @@ def _have_one_range(moments):
     if len(spread) < 2:
         return False
     middle, low = np.median(spread), np.quantile(spread, 0.1 if len(spread) >= _MANY else 0.0)
-    return spread.max() <= _MOST_RANGE * middle and middle <= _LEAST_RANGE * low
+    return spread.max() <= _MAX_ABOVE * middle and middle <= _MAX_BELOW * low

@@ -24,7 +24,7 @@ from ngdt._util.warn import warn
 ROUNDING = 1e-13
 # Largest target in units of the standard deviation, which fits the float32 of soft training, and
 # most that all samples may weigh, times the largest square: sums of losses do not overflow then.
-_LARGEST, _MOST_SQUARES = 1e36, 1e307
+_LARGEST, _MAX_SQUARES = 1e36, 1e307
 # Number of labels from which floats, and texts that spell numbers, are probably amounts.
 _MANY_AMOUNTS = 50
 # How much more a class of all samples weighs than one of none, with balanced weights.
@@ -301,7 +301,7 @@ class RegressionTargets:
         sample_weight : ndarray of shape (n_samples,)
         """
         largest = max(1.0, (targets**2).sum(axis=1).max(initial=0.0))
-        if sample_weight.sum() > _MOST_SQUARES / largest:
+        if sample_weight.sum() > _MAX_SQUARES / largest:
             raise ValueError(
                 f"sample_weight has numbers up to {sample_weight.max():.3g}, whose products with "
                 f"squares of y overflow, as y has numbers {np.sqrt(largest):.3g} standard "

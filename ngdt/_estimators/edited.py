@@ -19,7 +19,7 @@ from ngdt._training.result import TrainingResult
 from ngdt._util.numbers import count
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
-from ngdt.pruning._member import LEAST_PROBABILITY
+from ngdt.pruning._member import MIN_PROBABILITY
 from ngdt.pruning._replace import collapse_to, places
 
 
@@ -38,7 +38,7 @@ class EditsTree:
         # Of branches that no sample reaches, as partial_fit may leave them.
         means = np.where(np.isnan(means), node_means(
             tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
-        values = np.log(np.maximum(means, LEAST_PROBABILITY)) if is_classifier(self) else means
+        values = np.log(np.maximum(means, MIN_PROBABILITY)) if is_classifier(self) else means
         smaller = collapse_to(tree, is_leaf, values)
         loss = resolve_loss(self)
         if not (loss.is_classifier or loss.is_squared or loss.has_log_link):

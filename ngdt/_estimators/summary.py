@@ -27,7 +27,7 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, S
 # Steps after a training, which do not train a tree as a whole.
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
 # Share of what sets a leaf apart from the node above, below which shrinkage is strong.
-_MOST_KEPT = 0.8
+_MAX_KEPT = 0.8
 # Noun for an initial tree that is none of an initializer.
 _GIVEN = "given tree"
 _OTHERWISE = "For another kind, set optimizer, init or leaf."
@@ -124,7 +124,7 @@ class SummarizesTree:
                 self._sample_summary.tree is not tree):
             return False
         n_above = self.n_node_samples_[parents(tree)[tree.n_internal:]].min()
-        return bool(n_above / (n_above + strength) < _MOST_KEPT)
+        return bool(n_above / (n_above + strength) < _MAX_KEPT)
 
     def _surprises(self):
         """Texts of warnings: another tree than was asked for, or one with a single label."""

@@ -31,7 +31,7 @@ TIE = 1.0
 STOP_LEAD = 5.0
 # Least logarithm of a probability of which losses are compared, of one in a million: a linear model
 # is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
-LEAST_LOG_PROBABILITY = np.log(1e-6)
+MIN_LOG_PROBABILITY = np.log(1e-6)
 # Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
 # little of their spread that hardly any lead would be clear.
 MIN_GROUPS = 10
@@ -62,7 +62,7 @@ class Score(NamedTuple):
         log_p = log_probabilities(predictions[used])
         p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
         square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
-        return cls(error, weight * square, -weight * np.maximum(log_p[at], LEAST_LOG_PROBABILITY))
+        return cls(error, weight * square, -weight * np.maximum(log_p[at], MIN_LOG_PROBABILITY))
 
     @classmethod
     def of_tree(cls, problem, tree, samples, weight):

@@ -11,7 +11,7 @@ from ngdt._core.climbs import Climbs, monotone_output
 from ngdt._core.structure import child_ids
 
 # Least weight of a leaf, as a share of the mean.
-_LEAST_WEIGHT = 1e-9
+_MIN_WEIGHT = 1e-9
 # Number of leaves above which no climbs are looked for.
 _MANY_LEAVES = 500
 
@@ -167,7 +167,7 @@ def ordered_by_splits(values, weight, children, kinds, loss):
     ndarray of shape (n_leaves, n_outputs)
         In order but for rounding.
     """
-    weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
+    weight = np.maximum(weight / weight.mean(), _MIN_WEIGHT)
     quantity = _quantity(values, loss)
     block = _blocks_by_splits(
         quantity[:, -1], weight, _lower_first(children, kinds), np.abs(kinds).tolist())
@@ -325,7 +325,7 @@ def nearest_monotone(tree, directions, weight, loss):
             return tree
         values = ordered_by_splits(tree.values, weight, children, kinds, loss)
         return tree.replace(values=_in_exact_order(values, children, kinds))
-    weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
+    weight = np.maximum(weight / weight.mean(), _MIN_WEIGHT)
     climbs = Climbs(tree, directions)
     is_unknown, values = climbs.possible.copy(), tree.values
     edges = np.zeros_like(is_unknown)

@@ -22,7 +22,7 @@ MAX_SPAN_SAMPLES = 2000
 # where many features count a little.
 N_SCREENED = 4096
 # Share of the largest squared norm below which a sample adds no direction to the span.
-_RANK_TOL = 1e-10
+_RANK_TOLERANCE = 1e-10
 # Number of values that are scaled at a time, so that X is never copied as a whole.
 _BLOCK_VALUES = 2**22
 
@@ -100,7 +100,7 @@ class RowSpan:
 def _cholesky(products):
     """Independent samples, and the lower triangular factor of their products."""
     factor, order, rank, _ = dpstrf(
-        products, tol=_RANK_TOL * products.diagonal().max(initial=0.0), lower=1)
+        products, tol=_RANK_TOLERANCE * products.diagonal().max(initial=0.0), lower=1)
     rank = max(1, rank)
     order, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
     if factor[0, 0] == 0.0:

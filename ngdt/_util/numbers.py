@@ -11,9 +11,9 @@ _PRECISION = 50
 # Numbers with an exponent of ten in this range are written without it, and so are whole numbers,
 # such as days and ids, up to the largest one that has a float64 of its own.
 _PLAIN_EXPONENTS = range(-4, 7)
-_LARGEST_WHOLE = 2**53
+_MAX_WHOLE = 2**53
 # Probabilities nearer to 1 are written as 1.
-_LEAST_DOUBT = 5e-7
+_MIN_DOUBT = 5e-7
 
 
 def exact(value):
@@ -96,7 +96,7 @@ def format_number(number, digits=3):
         is_rounded = float(number) != value
     if number == 0:
         return "0"
-    if not is_rounded and abs(number) <= _LARGEST_WHOLE and number == number.to_integral_value():
+    if not is_rounded and abs(number) <= _MAX_WHOLE and number == number.to_integral_value():
         return f"{number.to_integral_value():f}"
     number = Context(prec=_PRECISION).normalize(number)
     is_plain = number.adjusted() in _PLAIN_EXPONENTS or (
@@ -125,7 +125,7 @@ def whole_digits(value, digits=3, decimals=0):
     [4, 5, 3]
     """
     # Beyond the largest whole number of its own, a float64 is rounded anyway.
-    whole = exact(value).adjusted() + 1 if abs(value) <= _LARGEST_WHOLE else 0
+    whole = exact(value).adjusted() + 1 if abs(value) <= _MAX_WHOLE else 0
     return max(digits, whole + decimals)
 
 
@@ -183,7 +183,7 @@ def format_probability(probability, digits=3, whole=1.0):
     value = whole * min(float(probability), 1.0)
     if not isfinite(value):
         return format_number(value)
-    return format_within(value, digits, max(0.5 * (whole - value), _LEAST_DOUBT * whole))
+    return format_within(value, digits, max(0.5 * (whole - value), _MIN_DOUBT * whole))
 
 
 def percent(share):

@@ -13,7 +13,7 @@ CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "or
 
 TINY = np.finfo(np.float64).tiny
 # Largest sum of weights, whose product with its logarithm does not overflow.
-_MOST_WEIGHT = 1e305
+_MAX_WEIGHT = 1e305
 TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
 
 
@@ -310,9 +310,9 @@ def check_size_of_weights(name, weight):
         Not negative, not all zero.
     """
     with np.errstate(over="ignore"):
-        if not weight.sum() <= _MOST_WEIGHT:
+        if not weight.sum() <= _MAX_WEIGHT:
             raise ValueError(
-                f"{name} must have a finite sum, of at most {_MOST_WEIGHT:g}: divide the weights "
+                f"{name} must have a finite sum, of at most {_MAX_WEIGHT:g}: divide the weights "
                 "by the largest of them")
     if weight.max() < TINY:
         raise ValueError(

@@ -24,7 +24,7 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Types that can be read from standard input.
 _TEXT = {".csv", ".tsv"}
 # Number of names of columns that a message lists.
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,8 +270,8 @@ def _check_width(model, data):
 
 def _listed(names):
     shown = [str(name) for name in names]
-    if len(shown) > _MOST_NAMES:    # the target is often the last column
-        shown[_MOST_NAMES - 2:-2] = ["..."]
+    if len(shown) > _MAX_NAMES:    # the target is often the last column
+        shown[_MAX_NAMES - 2:-2] = ["..."]
     return ", ".join(shown)
 
 

@@ -40,7 +40,7 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
 
 
 # Largest term of a split: sums of them are finite.
-_LARGEST_TERM = 1e300
+_MAX_TERM = 1e300
 # Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
 # their weights, which add up to 2.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -109,7 +109,7 @@ def contributions(tree, values, leaf, x, mean, std):
         change = values[children[node, int(side > 0)]] - values[node]
         features = np.flatnonzero(w)
         terms = side * w[features] * (x[features] - mean[features])
-        terms = np.clip(terms, -_LARGEST_TERM, _LARGEST_TERM)
+        terms = np.clip(terms, -_MAX_TERM, _MAX_TERM)
         share = np.maximum(terms, 0.0)
         if not share.any():
             share = effects(w[features], std[features])

@@ -27,7 +27,7 @@ from ngdt._util.numbers import count, format_number, format_probability, place_b
 from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
-_MOST_CLASSES = 8       # that a leaf lists
+_MAX_CLASSES = 8       # that a leaf lists
 
 
 class NodeHtml:
@@ -218,11 +218,11 @@ class NodeHtml:
             f'background:{self._colors[k]}"></i></span>'
             f"<span>{_name(names[k])}: {format_probability(prediction[k], whole=100)} %</span>"
             "</div>"
-            for k in order[:_MOST_CLASSES])
-        if len(order) <= _MOST_CLASSES:
+            for k in order[:_MAX_CLASSES])
+        if len(order) <= _MAX_CLASSES:
             return bars
-        rest = 100 * prediction[order[_MOST_CLASSES:]].sum()
-        n_more = len(order) - _MOST_CLASSES
+        rest = 100 * prediction[order[_MAX_CLASSES:]].sum()
+        n_more = len(order) - _MAX_CLASSES
         return f'{bars}<span class="quiet">{n_more} more: {rest:.3g} %</span>'
 
 

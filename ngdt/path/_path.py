@@ -21,7 +21,7 @@ from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
 
 # First and last value if Cs is a number of values.
-LARGEST_C, SMALLEST_C = 1.0, 1e-3
+MAX_C, MIN_C = 1.0, 1e-3
 
 
 class Spread(NamedTuple):
@@ -268,7 +268,7 @@ def check_Cs(Cs):
     if isinstance(Cs, Integral) and not isinstance(Cs, bool):
         if Cs < 1:
             raise ValueError(f"Cs must be a positive int or an array of values of C, got {Cs}")
-        return np.geomspace(LARGEST_C, SMALLEST_C, Cs) if Cs > 1 else np.array([LARGEST_C])
+        return np.geomspace(MAX_C, MIN_C, Cs) if Cs > 1 else np.array([MAX_C])
     with error_prefix("Cs"):
         values = np.asarray(Cs, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():

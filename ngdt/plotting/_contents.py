@@ -27,14 +27,14 @@ from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short, shortened
 
 _LINE_LENGTH = 26       # characters of a line of text
-_MOST_LINES = 4         # of a condition or a class
+_MAX_LINES = 4         # of a condition or a class
 _NAME_LENGTH = 32       # characters of the name of a bar
 _NUMBER_LENGTH = 8      # characters of a weight, above which it is rounded
 _N_SLOPES = 3           # of a linear leaf
 _N_TARGETS = 3
 _FIXED_SPACE = "\N{NO-BREAK SPACE}"
 # Largest share of a colour in the background of a box, so that text and bars stay legible.
-_MOST_COLOR = 0.45
+_MAX_COLOR = 0.45
 VALUE_COLOR = "#e76300"    # of large predictions
 
 
@@ -316,7 +316,7 @@ def blend(color, share):
     """Mix a colour with white; its share is from 0 to 1."""
     from matplotlib.colors import to_rgb
 
-    return tuple(1 - _MOST_COLOR * share * (1 - part) for part in to_rgb(color))
+    return tuple(1 - _MAX_COLOR * share * (1 - part) for part in to_rgb(color))
 
 
 def _short_numbers(rule, digits):
@@ -331,7 +331,7 @@ def _short_numbers(rule, digits):
 
 def _wrapped(text):
     """Wrap a text into lines; a text that is too long for a box is cut in the middle."""
-    text = re.sub("(?<=[≤≥]) ", _FIXED_SPACE, short(text, _MOST_LINES * _LINE_LENGTH))
+    text = re.sub("(?<=[≤≥]) ", _FIXED_SPACE, short(text, _MAX_LINES * _LINE_LENGTH))
     lines = textwrap.wrap(text, _LINE_LENGTH) or [""]
     return [line.replace(_FIXED_SPACE, " ") for line in lines]
 

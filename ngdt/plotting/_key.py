@@ -11,7 +11,7 @@ from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened
 
 _SIZE = 0.9
 _SQUARE, _GAP = 1.0, 1.2
-_MOST_CLASSES, _NAME_LENGTH = 20, 32
+_MAX_CLASSES, _NAME_LENGTH = 20, 32
 
 
 class Key:
@@ -75,7 +75,7 @@ def _colors(contents):
     if shape is not None:
         entries += DIRECTIONS.items()
     if names is not None:
-        is_few = len(names) <= _MOST_CLASSES and (
+        is_few = len(names) <= _MAX_CLASSES and (
             contents.images is None or contents.filled)
         entries += zip(class_colors(len(names)), shortened(names, _NAME_LENGTH),
                        strict=True) if is_few else ()

@@ -19,7 +19,7 @@ from ngdt.plotting._weights import check_shape
 _FONT_SIZE = 9.0        # of a new figure, in points
 # In units of the font size.
 _LEVEL_GAP, _BOX_GAP, _MARGIN = 3.0, 0.7, 1.0
-_LEAST_KEY_WIDTH = 24.0
+_MIN_KEY_WIDTH = 24.0
 
 
 def plot_tree(
@@ -158,7 +158,7 @@ class _Plan:
         self._top, bottom = self._tops()
         tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
         shown = [item for item in self._depth if not self._is_cut(item)]
-        self._key = Key(contents, shown, max(tree_width, _LEAST_KEY_WIDTH))
+        self._key = Key(contents, shown, max(tree_width, _MIN_KEY_WIDTH))
         width = max(tree_width, self._key.width)
         self._center = {item: x + (width - tree_width) / 2 for item, x in self._center.items()}
         self._key_top = bottom + _MARGIN

@@ -15,7 +15,7 @@ from ngdt.pruning._replace import collapse_to, places
 from ngdt.pruning._sequence import sequence_of_costs
 
 # Leaf values of classification are logarithms, which a probability of zero does not have.
-LEAST_PROBABILITY = np.finfo(np.float64).tiny
+MIN_PROBABILITY = np.finfo(np.float64).tiny
 # Count of a leaf without training samples: small, but positive.
 FEW = 1e-6
 
@@ -186,7 +186,7 @@ class Member:
         """Turn some nodes into leaves."""
         tree, values = self.tree, means
         if held_out.is_classifier:
-            values = np.log(np.maximum(values, LEAST_PROBABILITY))
+            values = np.log(np.maximum(values, MIN_PROBABILITY))
         smaller = collapse_to(tree, is_leaf, values)
         place = places(tree, smaller)
         _, topmost = np.unique(place, return_index=True)    # parents come before children

@@ -84,7 +84,7 @@ def test_the_model_of_each_node_is_the_minimiser(problem, penalty):
             start, pull = (models.values[above[node], 0], models.slopes[above[node], 0]), 1.0
         else:
             (shares,) = problem.fit_leaves(np.zeros(len(here), np.int32), here, 1)
-            start, pull = (shares, np.zeros(shape)), logistic._LEAST_PULL
+            start, pull = (shares, np.zeros(shape)), logistic._MIN_PULL
 
         def loss(flat, here=here, start=start, pull=pull):
             flat = flat.reshape(shape[0], -1)
@@ -159,7 +159,7 @@ def test_weighted_or_repeated_and_dense_or_sparse(problem):
 
     def log_p(problem, unit):
         """Weights are in units of their mean, and so are penalties."""
-        with mock.patch.object(logistic, "_LEAST_PULL", 0.01 * unit):
+        with mock.patch.object(logistic, "_MIN_PULL", 0.01 * unit):
             leaves = LinearLeaves(penalty=2.0 * unit, shrink=False)
             return log_softmax(leaves.optimize(start, problem).tree.predict(dense), axis=1)
 

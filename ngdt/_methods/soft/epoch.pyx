@@ -46,7 +46,7 @@ cdef int LEAVES_PER_TASK = 128
 cdef int FEATURES_PER_TASK = 256    # of sparse data
 cdef int SLOTS_AHEAD = 4            # of the sample that is read, which are prefetched
 # Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
-cdef float LEAST_LIKELIHOOD = 1e-20
+cdef float MIN_LIKELIHOOD = 1e-20
 NOT_MIXED = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
@@ -179,7 +179,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         for s in range(first, stop):
             self.grad_output[s] = <float> self.slot_weight[s]
             if self.model.is_likelihood:
-                self.root_value[s] = max(self.root_value[s], LEAST_LIKELIHOOD)
+                self.root_value[s] = max(self.root_value[s], MIN_LIKELIHOOD)
                 self.grad_output[s] = <float> (
                     self.slot_weight[s] * pow(self.root_value[s], self.q - 1.0))
         self.routing.backward(first, n, gamma, &self.grad_output[first])
