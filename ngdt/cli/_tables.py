@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import re
 import sys
 import warnings
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 _TEXT = {".csv", ".tsv"}
 # Number of names of columns that a message lists.
 _MAX_NAMES = 12
+# An amount: a number that has no zeros at the front, which codes have, and perhaps a sign of a
+# currency or of per cent, and commas between thousands.
+_AMOUNT = re.compile(
+    r"([-+]?) ?([$€£¥]?) ?((?!0\d)\d+|[1-9]\d{0,2}(?:,\d{3})+)(\.\d+)? ?([%$€£¥]?)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +203,32 @@ def _chosen_columns(data, arguments):
     if not data.X.shape[1]:
         raise Mistake(f"{data.path}: there is no column but the target")
     _warn_of_row_numbers(data)
+    if arguments.task != "classification":
+        y = _amounts(y, arguments.decimal)
+    X = _with_amounts(data.X, arguments.categorical, arguments.decimal)
     # As text, numbers would be warned of.
-    return Data(data.path, data.X.astype(dict.fromkeys(arguments.categorical, "category")), y)
+    return Data(data.path, X.astype(dict.fromkeys(arguments.categorical, "category")), y)
+
+
+def _with_amounts(X, text, decimal):
+    """A table with its columns of amounts as numbers, but for those that are to be text."""
+    return X.assign(**{
+        name: _amounts(X[name], decimal) for name in X.columns
+        if X[name].dtype.kind == "O" and name not in text})
+
+
+def _amounts(values, decimal):
+    """A column of texts such as "$1,200.50" or "5 %" as numbers, if all have the same signs."""
+    swapped = str.maketrans({decimal: ".", ".": ","}) if decimal != "." else {}
+    numbers, signs = {}, set()
+    for text in values.dropna().unique():
+        found = _AMOUNT.fullmatch(str(text).translate(swapped).strip())
+        if found is None:
+            return values
+        minus, before, whole, part, after = found.groups("")
+        signs.add((before, after))
+        numbers[text] = float(minus + whole.replace(",", "") + part)
+    return values.map(numbers).astype(float) if len(signs) == 1 else values
 
 
 def _warn_of_row_numbers(data):
@@ -248,7 +277,9 @@ def samples_for(model, arguments):
         raise Mistake(
             f"{data.path}: the model was trained on columns that are not there: "
             f"{_listed(missing)}.{did_you_mean(missing[0], others)}")
-    return Data(data.path, data.X[names], y)
+    if y is not None and not has_text_classes(model):
+        y = _amounts(y, arguments.decimal)
+    return Data(data.path, _with_amounts(data.X[names], text, arguments.decimal), y)
 
 
 def has_text_classes(model):

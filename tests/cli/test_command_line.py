@@ -609,6 +609,40 @@ def test_other_separators_and_decimal_signs(run, folder):
     assert "by --decimal ','; if they are codes, by --categorical 'a' ...\n" in printed.err
 
 
+def test_amounts_are_numbers(run, folder):
+    random = np.random.default_rng(0)
+    paid, share = random.integers(1, 5000, 60), random.integers(0, 100, 60)
+    numbers = pd.DataFrame({"paid": paid, "share": share, "y": 7 * paid - 5000})
+    signs = pd.DataFrame({
+        "paid": [f"${k:,}" for k in paid], "share": [f"{k / 10:.1f} %" for k in 10 * share],
+        "y": [f"{k:,}.00 €" for k in numbers["y"]]})
+    swapped = signs.map(lambda text: text.translate(str.maketrans(",.", ".,")))
+    numbers.to_csv(folder / "numbers.csv", index=False)
+    signs.to_csv(folder / "signs.csv", index=False)
+    swapped.to_csv(folder / "swapped.csv", index=False)
+    fit = ["fit", "-q", "-t", "y", "-o", "amounts.ngdt", "--set", "optimizer=None", "--"]
+    predict = ["predict", "amounts.ngdt", "-t", "y"]
+    run(*fit, "numbers.csv")
+    found = run(*predict, "numbers.csv")
+    assert "R2 on 60 rows" in found.err
+    assert run(*predict, "signs.csv") == found
+    assert run(*predict, "swapped.csv", "--decimal", ",") == found
+    run(*fit, "signs.csv")
+    assert run(*predict, "numbers.csv") == found
+
+
+@pytest.mark.parametrize("values", [["$5", "€7"], ["5 %", "0.7"], ["1,23", "4"], ["$007", "$8"]])
+def test_amounts_of_different_kinds_stay_text(run, folder, mistake, values):
+    pd.DataFrame({"a": values * 20, "y": [1.5, 2.5] * 20}).to_csv(
+        folder / "kinds.csv", index=False)
+    assert "such as " in mistake("fit", "kinds.csv", "-t", "a", "--task", "regression")
+    fit = ["fit", "kinds.csv", "-q", "-t", "y", "-o", "kinds.ngdt"]
+    with warnings.catch_warnings():     # of text that spells numbers
+        warnings.simplefilter("ignore")
+        run(*fit, "--set", "optimizer=None")
+    assert "if a is " in run("show", "kinds.ngdt").out
+
+
 def test_parameters_of_an_algorithm(run, folder, mistake):
     run("fit", "wine.csv", "-t", "cultivar", "-q", "-o", "c.ngdt", "--set", "optimizer=tao",
         "optimizer__C=0.03", "max_depth=2")
