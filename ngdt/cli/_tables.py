@@ -232,14 +232,14 @@ def _amounts(values, decimal):
 
 
 def _warn_of_row_numbers(data):
-    """Warn of a first column without a name that counts the rows, as `DataFrame.to_csv` writes."""
-    name, values = data.X.columns[0], data.X.iloc[:, 0]
-    if str(name).startswith("Unnamed: ") and values.dtype.kind == "i" and (
-            values.to_numpy() == np.arange(len(values)) + values.iloc[0]).all():
-        warnings.warn(
-            f"{data.path}: the first column has no name and numbers the rows: leave it out by "
-            f"--drop {str(name)!r}, unless the order of the rows tells something of the target",
-            stacklevel=2)
+    """Warn of a column that counts the rows, unless these are few."""
+    for name, values in data.X.items():
+        if len(values) > 10 and values.dtype.kind == "i" and (
+                values.to_numpy() == np.arange(len(values)) + values.iloc[0]).all():
+            warnings.warn(
+                f"{data.path}: column {str(name)!r} numbers the rows: leave it out by --drop "
+                f"{str(name)!r}, unless the order of the rows tells something of the target",
+                stacklevel=2)
 
 
 def samples_for(model, arguments):

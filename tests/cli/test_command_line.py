@@ -424,7 +424,7 @@ def test_a_class_that_training_rows_lack_has_no_probability(run, folder):
 
 def test_folds_that_leave_one_class_are_refused(mistake, folder):
     """Before any training: boosting and the linear model of scikit-learn fail."""
-    pd.DataFrame({"x": np.arange(21), "y": ["a"] * 20 + ["c"]}).to_csv(
+    pd.DataFrame({"x": np.arange(21.0) / 2, "y": ["a"] * 20 + ["c"]}).to_csv(
         folder / "single.csv", index=False)
     said = mistake("compare", "single.csv", "-t", "y", "--folds", "3", "--models", "linear", "-q")
     assert "without the rows of one fold, the target is the same in all others" in said
@@ -689,7 +689,8 @@ def test_a_single_row_has_no_r2(run, folder):
 
 
 def test_names_are_noticed_once(run, folder):
-    pd.DataFrame({"name": [f"n{k}" for k in range(30)], "a": range(30), "y": [0, 1] * 15}).to_csv(
+    names = [f"n{k}" for k in range(30)]
+    pd.DataFrame({"name": names, "a": range(0, 60, 2), "y": [0, 1] * 15}).to_csv(
         folder / "names.csv", index=False)
     printed = run("fit", "names.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "n.ngdt")
     assert printed.err.startswith("ngdt: warning: X: all 30 categories of column 'name' are rare")
@@ -705,12 +706,14 @@ def test_numbers_of_the_rows_are_noticed(run, folder):
     for other in (frame.sample(frac=1.0, random_state=0), frame.set_axis(["p", "q"] * 15)):
         other.to_csv(folder / "index.csv")
         assert not run(*fit).err
+    frame.assign(id=range(100, 130)).to_csv(folder / "index.csv", index=False)
+    assert "column 'id' numbers the rows: leave it out by --drop 'id', unless" in run(*fit).err
 
 
 def test_a_warning_of_each_fold_is_printed_once(run, folder):
     """Folds differ in the values that are examples, and in those that no training row has."""
     days = pd.date_range("2020-05-03", periods=60).astype(str)
-    pd.DataFrame({"a": range(60), "day": days, "y": ["no", "yes"] * 30}).to_csv(
+    pd.DataFrame({"a": range(0, 120, 2), "day": days, "y": ["no", "yes"] * 30}).to_csv(
         folder / "days.csv", index=False)
     printed = run("compare", "days.csv", "-t", "y", "-q", "-o", "days.html", "--models", "pruned",
                   "--folds", "3")
