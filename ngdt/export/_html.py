@@ -92,7 +92,7 @@ def export_html(
         title=escaped(_title(model, captions.tree) if title is None else title),
         summary=escaped(_summary(captions)), key=nodes.key(),
         keys=_KEYS if captions.tree.n_internal else "",
-        remarks=escaped(nodes.remarks()), script=script, hash=digest,
+        remarks=escaped(nodes.remarks(unwrap(model)[1])), script=script, hash=digest,
         items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:

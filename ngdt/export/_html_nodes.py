@@ -24,7 +24,12 @@ from ngdt._inspection.rules import (
     with_targets,
 )
 from ngdt._util.numbers import count, format_number, format_probability, place_between
-from ngdt.export._parts import leaf_lines, linear_model_lines
+from ngdt.export._parts import (
+    leaf_lines,
+    linear_model_lines,
+    note_on_missing,
+    note_on_shrinkage,
+)
 from ngdt.plotting._style import class_colors
 
 _MAX_CLASSES = 8       # that a leaf lists
@@ -116,16 +121,18 @@ class NodeHtml:
             for color, name in zip(self._colors, names, strict=True))
         return f'<p class="key">{entries}</p>'
 
-    def remarks(self):
-        """Remarks on the bars, as text."""
+    def remarks(self, estimator):
+        """Remarks on the bars and on the numbers of an estimator, as text."""
         captions, tree = self._captions, self._captions.tree
         is_linear, has_odds = has_slopes(tree), has_log_odds(captions)
         of_scores = is_linear and captions.class_names is not None and not has_odds
-        leads = ["lead to “no”"] if tree.n_internal else []
+        has_sums = any(is_sum(captions, node) for node in range(tree.n_internal))
+        leads = ["lead to “no”"] if has_sums else []
         if is_linear and not of_scores:
             raised = f"the odds of {captions.class_names[1]}" if has_odds else "the prediction"
-            leads.append(f"{'in a linear leaf, ' if tree.n_internal else ''}raise {raised}")
-        remarks = ["Samples that meet a condition go to “yes”"] if tree.n_internal else []
+            leads.append(f"{'in a linear leaf, ' if has_sums else ''}raise {raised}")
+        remarks = ["Samples that meet a condition go to “yes”, others to “no”"] * bool(
+            tree.n_internal)
         if leads:
             effect = "" if captions.summary is None else " × standard deviation"
             remarks.append(f"A bar beside a term is its effect, |weight|{effect}, to the right "
@@ -139,7 +146,10 @@ class NodeHtml:
                 "mean probabilities")
             remarks.append(f"{of_leaf} has the {shown} of its samples" if tree.n_internal else
                            f"What is written first is the {shown} of the samples")
-        return ". ".join(remarks or ["All samples have the same prediction"]) + "."
+        remarks = remarks or ["All samples have the same prediction"]
+        for note in (note_on_shrinkage(estimator), note_on_missing(captions)):
+            remarks += [note[:1].upper() + note[1:]] * bool(note)
+        return ". ".join(remarks) + "."
 
     # --- elements
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import has_slopes
+from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
     formula_of,
@@ -17,32 +18,33 @@ from ngdt._inspection.leaf_formulas import (
 from ngdt._inspection.rules import DEFAULT_TERMS, is_sum, one_line, with_targets
 from ngdt._util.numbers import format_number, format_probability
 
+# Significant digits of means.
+_MEAN_DIGITS = 6
 UNCERTAIN = "  # rounding of the sum decides for some samples"
 # Null characters end texts, and surrogates, which stand for half of a character, have no encoding.
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def missing_in_sums(captions):
-    """Values of missing numbers in the sums of splits and linear leaves.
-
-    Parameters
-    ----------
-    captions : Captions
-
-    Returns
-    -------
-    dict of int to float
-        Value by feature, of features with missing numbers in training.
-    """
+def note_on_missing(captions):
+    """How sums read numbers that may be missing, as the start of a sentence, or ""."""
     tree, used = captions.tree, set()
     if not captions.fill:
-        return {}
+        return ""
     for node in range(tree.n_internal):
         if is_sum(captions, node):
             used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
     if tree.slopes is not None:
         used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())
-    return {j: value for j, value in captions.fill.items() if j in used}
+    listed = ", ".join(
+        f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
+        for j, value in captions.fill.items() if j in used)
+    return f"in sums, a missing number counts as its mean: {listed}" if listed else ""
+
+
+def note_on_shrinkage(estimator):
+    """How probabilities differ from shares of samples, as the start of a sentence, or ""."""
+    is_shrunk = isinstance(estimator, ObliqueTree) and estimator._is_strongly_shrunk()
+    return "probabilities are shrunk towards those of the nodes above" if is_shrunk else ""
 
 
 def leaf_lines(captions, leaf, n_terms, digits=None):

@@ -4,21 +4,18 @@ from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import first_condition, one_line, right_first
-from ngdt._util.numbers import format_number
+from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     UNCERTAIN,
     leaf_lines,
     linear_model_lines,
-    missing_in_sums,
+    note_on_missing,
+    note_on_shrinkage,
     terms_to_show,
     traverse,
     writable,
 )
-
-# Significant digits of means.
-_MEAN_DIGITS = 6
 
 
 def export_text(
@@ -119,8 +116,8 @@ def export_text(
     n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
     lines = [f"# {estimator._headline()}"] if isinstance(estimator, ObliqueTree) else []
-    if lines and estimator._is_strongly_shrunk():
-        lines.append("# probabilities are shrunk towards those of the nodes above")
+    shrunk, missing = note_on_shrinkage(estimator), note_on_missing(captions)
+    lines += [f"# {shrunk}"] * bool(shrunk)
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
         if type_ == "split":
@@ -134,10 +131,5 @@ def export_text(
                 texts[0 if is_table else -1] += (
                     f" [{captions.n_node_samples[captions.tree.n_internal + item]}]")
         lines += ["    " * depth + text for text in texts]
-    means = missing_in_sums(captions)
-    if means:
-        listed = ", ".join(
-            f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
-            for j, value in means.items())
-        lines.append(f"# in sums, a missing number counts as its mean: {listed}")
+    lines += [f"# {missing}"] * bool(missing)
     return writable("\n".join(lines))

@@ -14,7 +14,7 @@ from ngdt._core.structure import child_ids
 from ngdt._selection import policy
 from ngdt._selection.shrinkage import best_strength, shrunk_values
 from ngdt._training.choice import Fold
-from ngdt.export import export_text
+from ngdt.export import export_html, export_text
 from ngdt.losses import BoundedLoss, LogLoss
 from ngdt.pruning import refit_leaves
 from ngdt.testing.strategies import problems
@@ -171,6 +171,7 @@ def test_the_text_of_a_tree_says_that_shrinkage_is_strong(strength, is_strong, m
     assert dict(zip(model.candidates_["chosen"], model.candidates_["shrinkage"], strict=True))[
         True] == strength
     assert ("\n# probabilities are shrunk" in export_text(model)) == is_strong
+    assert ("Probabilities are shrunk" in export_html(model)) == is_strong
     assert "are shrunk" not in export_text(refit_leaves(model, X, y))
     model.tree_ = model.tree_.replace(values=model.tree_.values)
     assert "are shrunk" not in export_text(model)

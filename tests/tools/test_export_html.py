@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.export import export_html
+from ngdt.export import export_html, export_text
 
 HOSTILE = ["<script>alert(1)</script>", 'a" onclick="b', "$title & &amp;", "'</li></ul>"]
 VOID = {"meta"}
@@ -103,6 +103,19 @@ def test_bars_are_shares_and_effects(classifier, iris):
     lengths = [float(width) for _, attributes in parsed.tags
                for width in re.findall(r";width:([\d.]+)%$", attributes.get("style", ""))]
     np.testing.assert_allclose(lengths[:4], 50 * effect / effect[0], atol=0.051)
+
+
+def test_remarks_are_of_what_is_on_the_page(iris):
+    """Bars of sums only where there are sums, and missing numbers as in the text."""
+    X, y = iris
+    greedy = ObliqueTreeRegressor(1, optimizer=None)
+    assert "bar" not in Page(export_html(greedy.fit(X, y))).text
+    linear = clone(greedy).set_params(leaf="linear").fit(X, y)
+    assert "to the right where larger values raise the" in Page(export_html(linear)).text
+    gaps = np.where(np.arange(len(X))[:, None] % 7 == 0, np.nan, X)
+    *_, note = export_text(linear.fit(gaps, y)).splitlines()
+    assert note.startswith("# in sums")
+    assert f"I{note[3:]}." in Page(export_html(linear)).text
 
 
 def test_regression_linear_leaves_and_trees_without_samples(iris):
