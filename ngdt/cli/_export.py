@@ -1,6 +1,6 @@
 """Write a model in the language of another program.
 
-  ngdt export titanic.ngdt -o titanic.sql --table passengers
+  ngdt export titanic.ngdt -o titanic.sql --table passengers --columns passenger
   ngdt export wine.ngdt -o wine.c, and -o wine.h for its header
 """
 
@@ -29,7 +29,7 @@ def _c(model, arguments):
 FORMATS = {
     "c": (_c, (".c", ".h")),
     "sql": (lambda model, arguments: export_sql(
-        chosen_tree(model, arguments.tree), table=arguments.table,
+        chosen_tree(model, arguments.tree), table=arguments.table, columns=arguments.columns,
         proba=arguments.proba), (".sql",)),
     "json": (lambda model, _: export_json(model), (".json",)),
     "onnx": (lambda model, arguments: export_onnx(
@@ -50,6 +50,9 @@ def add_arguments(parser):
         "--tree", type=positive_int, metavar="N",
         help="tree of a forest, from 1; C, JSON and ONNX take the whole forest")
     parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
+    parser.add_argument(
+        "--columns", metavar="COLUMN", nargs="+", default=[],
+        help="SQL: columns of the table to select beside the prediction, such as a key")
     parser.add_argument(
         "--proba", action="store_true", help="SQL: also the probability of each class")
     parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")

@@ -3,7 +3,7 @@
 Columns are found by their names; others are ignored. With --target, the predictions are also
 compared with that column.
 
-  ngdt predict titanic.ngdt new.csv -o predictions.csv
+  ngdt predict titanic.ngdt new.csv -o predictions.csv --columns passenger
   ngdt predict titanic.ngdt new.csv --proba | head
 """
 
@@ -47,6 +47,9 @@ def add_arguments(parser):
         parser, f"where to write: {', '.join(WRITERS)} (default: CSV to stdout)")
     parser.add_argument(
         "--proba", action="store_true", help="also write the probability of each class")
+    parser.add_argument(
+        "--columns", metavar="COLUMN", nargs="+", default=[],
+        help="columns of DATA to write beside the predictions, such as a key")
 
 
 def run(arguments):
@@ -59,6 +62,11 @@ def run(arguments):
     y, is_known = (None, None) if data.y is None else _true_values(
         data.y, model, arguments.target)
     frame = _predictions(model, data.X, arguments.proba)
+    twice = set(frame) & set(arguments.columns)
+    if twice:
+        raise Mistake(f"--columns: the result would have two columns {min(twice)!r}")
+    if arguments.columns:
+        frame = import_pandas().concat([data.beside, frame], axis=1)
     if suffix is None:
         frame.to_csv(sys.stdout, index=False)
     else:

@@ -42,11 +42,14 @@ class Data:
     X : DataFrame of pandas, ndarray or CSR matrix, of shape (n_samples, n_columns)
     y : ndarray of shape (n_samples,) or None
         Targets that the file has apart from X. A data frame has them as a column.
+    beside : DataFrame of pandas or None
+        Columns to write beside predictions, as they are in the file.
     """
 
     path: str
     X: Any
     y: Any = None
+    beside: Any = None
 
     @property
     def has_columns(self):
@@ -106,7 +109,7 @@ def _one_character(text):
     return text
 
 
-def read(arguments, text=(), n_features=None):
+def read(arguments, text=(), n_features=None, keys=()):
     """Read a file.
 
     Parameters
@@ -117,6 +120,8 @@ def read(arguments, text=(), n_features=None):
         Columns to read as text, though their categories are numbers.
     n_features : int, default=None
         Of LIBSVM files, which do not say it.
+    keys : sequence of str, default=()
+        Columns of CSV files to read as they are written, such as 007.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def read(arguments, text=(), n_features=None):
         file, suffix = path, _suffix(path, input_format)
     try:
         found = READERS[suffix](
-            file, text=text, n_features=n_features, target=arguments.target,
+            file, text=text, n_features=n_features, keys=keys, target=arguments.target,
             separator=arguments.separator, decimal=arguments.decimal)
     except (ValueError, EOFError, BadZipFile, LZMAError, OSError) as error:
         if getattr(error, "filename", None):    # which tells what is wrong with the file
@@ -261,9 +266,13 @@ def samples_for(model, arguments):
     text = [names[j] for j in table.categorical] if names and table is not None else []
     if arguments.target and has_text_classes(model):
         text.append(arguments.target)       # "1" may be one of its labels
-    data = read(arguments, text, model.n_features_in_)
+    beside = getattr(arguments, "columns", ())
+    data = read(arguments, text, model.n_features_in_,
+                [name for name in beside if name not in (*names, arguments.target)])
     if not data.has_columns:
         _check_width(model, data)
+        if beside:
+            raise Mistake(f"{data.path} has no names of columns for --columns")
         # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
         return Data(data.path, data.X, data.y if arguments.target else None)
     y = data.column(arguments.target, "target")[0] if arguments.target else None
@@ -279,7 +288,10 @@ def samples_for(model, arguments):
             f"{_listed(missing)}.{did_you_mean(missing[0], others)}")
     if y is not None and not has_text_classes(model):
         y = _amounts(y, arguments.decimal)
-    return Data(data.path, _with_amounts(data.X[names], text, arguments.decimal), y)
+    for name in beside:
+        data.column(name)       # an error for one that is not there
+    X = _with_amounts(data.X[names], text, arguments.decimal)
+    return Data(data.path, X, y, data.X[[*beside]])
 
 
 def has_text_classes(model):
@@ -316,10 +328,10 @@ def import_pyarrow():
     return import_optional("pyarrow", "Parquet and Arrow need", "ngdt[arrow]")
 
 
-def _csv(file, *, text, separator, decimal, **_):
+def _csv(file, *, text, keys, separator, decimal, **_):
     pandas = import_pandas()
     content = file.read() if file is sys.stdin else None    # which may be read several times
-    text = dict.fromkeys(text, "string")
+    text = dict.fromkeys([*text, *keys], "string")
 
     def read_csv(more_fields, *, dtype=text, **options):
         # sep=None would guess, and take the "n" of a single column "name" for a separator.

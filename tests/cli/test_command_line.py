@@ -299,6 +299,24 @@ def test_export_writes_every_format(name, run, folder):
     assert len(content.splitlines()) > 1 or name in ("json", "rules")
 
 
+def test_keys_stand_beside_predictions(run, frame, folder, mistake):
+    keys = [f"{k:04}" for k in range(len(frame))]
+    frame.assign(key=keys, prediction=1).to_csv(folder / "keys.csv", index=False)
+    command = "predict", "wine.ngdt", "keys.csv", "--columns", "key"
+    alone = run(*command[:3]).out.splitlines()
+    beside = run(*command, "alcohol").out.splitlines()
+    assert beside[0] == "key,alcohol,prediction"
+    assert [line.split(",")[0] for line in beside[1:]] == keys
+    assert [line.split(",")[2] for line in beside[1:]] == alone[1:]
+    sql = run("export", "wine.ngdt", "-f", "sql", "--columns", "key").out
+    assert sql.startswith('SELECT\n    "key",\n    CASE ')
+    assert "--columns: the result would have two columns 'prediction'" in mistake(
+        *command, "prediction")
+    assert "there is no column 'kay'" in mistake(*command[:-1], "kay")
+    assert "no names of columns for --columns" in mistake(
+        "predict", "forest.ngdt", "diabetes.npz", "--columns", "key")
+
+
 def test_export_writes_probabilities_of_sql(run):
     assert ' AS "probability_class_1"' in run(
         "export", "wine.ngdt", "-f", "sql", "--proba").out
