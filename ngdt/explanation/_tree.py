@@ -221,12 +221,15 @@ class TreeExplanation(Explanation):
             self._leaf_title(name, terms) for name, terms in self.leaf_terms.items()]
 
     def _title(self, decision):
-        """The rule of a decision with its answer, as short as in a plot of the tree."""
+        """The rule of a decision with its answer, and with the reason where no bar has it."""
         captions, node = self._context.captions, decision.node
-        condition, _ = rule_and_reason(self, decision)
+        condition, reason = rule_and_reason(self, decision)
         if is_sum(captions, node):
             condition = replace(condition, subject="sum")
-        return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}"
+        terms = decision.terms.by_column()
+        has_bars = len(terms.names) > 1 or not np.isnan(terms.values[0])
+        return (f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}"
+                f"{'' if has_bars else reason}")
 
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""

@@ -23,8 +23,8 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     column, red if it is positive and blue if it is negative. The last point is the sum: the
     prediction or, for a node, the margin of the sample, its weighted sum minus the limit. For a
     rule on one number, it is in the unit of this number; a rule on the categories of one column has
-    no bars. The title of a node is its rule with the answer; below the panel are the predictions
-    for both answers. A new figure has a key of the colours.
+    no bars. The title of a node is its rule with the answer and, without bars, the category; below
+    the panel are the predictions for both answers. A new figure has a key of the colours.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _draw_key(figure, explanation):
 
 def _bars_of_node(terms, n_terms):
     if len(terms.names) == 1 and np.isnan(terms.values[0]):
-        return []       # the title says all of a rule on categories
+        return []       # the title says all of a category, and of a missing number
     return _bars(terms._in_unit(), n_terms, "sum − limit")
 
 
