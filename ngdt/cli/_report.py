@@ -75,8 +75,10 @@ def write_report(path, data, task, n_folds, n_threads, results):
     """
     name = results[0].score.name
     title = f"Models for {escape(Path(data.path).name)}"
-    description = (
-        f"{count(len(data.y), 'row')}, {count(data.X.shape[1], 'column')}, {task}. Each model was "
+    target = getattr(data.y, "name", None)      # of a column
+    description = escape(
+        f"{count(len(data.y), 'row')}, {count(data.X.shape[1], 'column')}, {task}"
+        f"{'' if target is None else f' of {target!r}'}. Each model was "
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
         f"The {name} is measured on all these predictions. No parameter was tuned.")
     by_name = {each.name: each for each in results}

@@ -374,6 +374,7 @@ def test_compare(file, target, run, folder):
     summary = "\n".join(rest).removeprefix("tree: ")
     assert (f'<span class="lines">{summary}</span>' in report) == (target is not None)
     assert target is None or report.count(summary) == 1
+    assert ("classification of &#x27;cultivar&#x27;." in report) == (target is not None)
     n_cells = 7 + (target is not None)
     assert page.cells[::n_cells] == models
     for line, score_cell in zip(rows, page.cells[1::n_cells], strict=True):
