@@ -17,6 +17,10 @@ LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (
         LogLoss, BoundedLoss, SquaredLoss, AbsoluteLoss, QuantileLoss, HuberLoss, PoissonLoss)}
 
+# Methods that compiled code calls, in C alone.
+_KERNELS = {"profile", "largest", "smallest", "gradient"}
+_OWN = "a loss of your own is a cdef class of Cython"
+
 
 def get_loss(loss: str | Loss) -> Loss:
     """Loss object from a name or an object.
@@ -37,11 +41,17 @@ def get_loss(loss: str | Loss) -> Loss:
     LogLoss(pseudo_count=1)
     """
     if isinstance(loss, Loss):
+        ignored = {name for each in type(loss).__mro__ for name in _KERNELS & vars(each).keys()}
+        if ignored:
+            raise TypeError(
+                f"loss must have its methods in C, got {type(loss).__name__}, whose "
+                f"{', '.join(sorted(ignored))} of Python nothing calls: {_OWN}")
         return loss
     if isinstance(loss, str):
         if loss in LOSSES:
             return LOSSES[loss]()
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
     is_class = isinstance(loss, type) and issubclass(loss, Loss)
-    hint = f": pass an object, {loss.__name__}()" if is_class else ""
+    hint = (f": pass an object, {loss.__name__}()" if is_class else
+            f": {_OWN}" if callable(loss) else "")
     raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}{hint}")

@@ -288,6 +288,27 @@ def test_bad_lookup(loss):
         get_loss(loss)
 
 
+def test_losses_in_python_are_refused():
+    """Compiled code does not see their methods, and would use those of the class below."""
+    class Steep(LogLoss):
+        def gradient(self, values, k, y, out):
+            raise AssertionError("is not called")
+
+    class Steeper(Steep):
+        pass
+
+    class Named(LogLoss):
+        name = "named"
+
+    for loss in (Steep(), Steeper()):
+        with pytest.raises(TypeError, match=r"whose gradient of Python.* a cdef class of Cython$"):
+            get_loss(loss)
+    with pytest.raises(TypeError, match=r"cdef class of Cython$"):
+        get_loss(lambda values, y: 0.0)
+    named = Named()
+    assert get_loss(named) is named
+
+
 @pytest.mark.parametrize(
     "loss",
     [
