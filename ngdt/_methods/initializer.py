@@ -40,8 +40,9 @@ class Initializer(Algorithm):
         self.check(problem)
         with problem.control.checkpoint.step(Tree) as step:
             if step.result is None:     # what it trains on the way is not stored
-                step.result = self._initialize(
-                    problem.replace(control=problem.control.unstored()))
+                tree = self._initialize(problem.replace(control=problem.control.unstored()))
+                self._check_type("_initialize", tree, Tree)
+                step.result = tree
         problem.check_shapes(step.result)
         return step.result
 

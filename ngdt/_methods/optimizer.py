@@ -63,6 +63,7 @@ class Optimizer(Algorithm):
         with problem.control.checkpoint.step(OptimizerResult) as step:
             if step.result is None:
                 result = self._optimize(tree, problem.winsorized if self.winsorizes else problem)
+                self._check_type("_optimize", result, OptimizerResult)
                 if self.winsorizes:
                     result = replace(result, tree=problem.refit_moved(result.tree))
                 step.result = result

@@ -43,6 +43,13 @@ class Algorithm(KeepsParameterNames, BaseEstimator, ABC):
         """
         self._validate_params()
 
+    def _check_type(self, method, result, expected):
+        """Raise a TypeError unless a method of a subclass has returned what it has to."""
+        if not isinstance(result, expected):
+            raise TypeError(
+                f"{type(self).__name__}.{method} must return an object of the class "
+                f"{expected.__name__}, got one of {type(result).__name__}")
+
 
 def registry(*algorithms):
     """Algorithms by name.
@@ -184,6 +191,10 @@ class Progress:
             Returns what a checkpoint has to hold so that the run can go on from here: a dict of
             arrays, numbers, trees, and lists and dicts of them.
         """
+        unknown = metrics.keys() - self.history.keys()
+        if unknown:
+            raise ValueError(
+                f"metrics of {self._optimizer} lacks {min(unknown)!r}, which was reported")
         self._epoch += 1
         metrics = {name: np.asarray(metric).item() for name, metric in (
             dict.fromkeys(self.history, np.nan) | metrics).items()}

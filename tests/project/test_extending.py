@@ -183,6 +183,27 @@ def test_an_optimizer_of_your_own_lowers_the_error_of_its_tree(
         hill_climbing(epochs=0).optimize(initial, problem)
 
 
+def test_mistakes_in_methods_of_your_own_are_named(hill_climbing, median_tree, iris):
+    class ReturnsTree(hill_climbing):
+        def _optimize(self, tree, problem):
+            return tree
+
+    class ReturnsNone(median_tree):
+        def _initialize(self, problem):
+            pass
+
+    class LacksMetric(hill_climbing):
+        metrics = ("error", "validation")
+
+    for methods, message in (
+            ({"optimizer": ReturnsTree()}, "ReturnsTree._optimize must return .*OptimizerResult, "
+             "got one of Tree"),
+            ({"init": ReturnsNone()}, "ReturnsNone._initialize must return .* Tree, .* NoneType"),
+            ({"optimizer": LacksMetric()}, "metrics of LacksMetric lacks 'n_accepted'")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            ngdt.ObliqueTreeClassifier(2, validation_fraction=None, **methods).fit(*iris)
+
+
 def test_ctrl_c_in_an_optimizer_of_your_own(hill_climbing, median_tree, iris):
     interrupted, short = (
         ngdt.ObliqueTreeClassifier(
