@@ -15,11 +15,16 @@ from ngdt.cli._options import ESTIMATORS, Mistake
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
     "compare": _compare, "demo": _demo}
-# What programs do, as errors and warnings of `fit` say, and the options that do it here.
-_TYPE_OF_CODES = re.compile(r"X\.astype\(\{(.*?): 'category'(?:,( \.\.\.))?\}\)")
+# Patterns of what programs do, as errors and warnings of `fit` say, and what to do here.
 _OPTIONS = {
-    "decimal=',' of pandas.read_csv": "--decimal ','", "use a regressor": "give --task regression",
-    "use a classifier": "give --task classification"}
+    r"X\.astype\(\{(.*?): 'category'(?:,( \.\.\.))?\}\)": r"--categorical \1\2",
+    r"decimal=',' of pandas\.read_csv": "--decimal ','",
+    r"use a regressor": "give --task regression",
+    r"use a classifier": "give --task classification",
+    r"as pandas\.to_numeric does( without)?": r"in the file\1",
+    r"after pandas\.to_datetime": "in the file, or leave it out by --drop",
+    r"drop the column, or": "leave it out by --drop, or",
+    r"With errors='coerce', (others, such as .*), become missing values": r"Leave \1, empty"}
 # What reading, training and writing raise for input that does not suit them.
 _MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
@@ -132,7 +137,7 @@ def _one_line(error):
         return f"{error.filename}: {error.strerror}"
     line = " ".join(str(error).split())
     for advice, option in _OPTIONS.items():
-        line = line.replace(advice, option)
+        line = re.sub(advice, option, line)
     return line
 
 
@@ -143,7 +148,7 @@ class _WarningPrinter:
         self._printed = set()
 
     def show(self, message, *_, **__):
-        line = _TYPE_OF_CODES.sub(r"--categorical \1\2", f"ngdt: warning: {_one_line(message)}")
+        line = f"ngdt: warning: {_one_line(message)}"
         if line not in self._printed:
             self._printed.add(line)
             print(line, file=sys.stderr)

@@ -656,10 +656,17 @@ def test_amounts_of_different_kinds_stay_text(run, folder, mistake, values):
         folder / "kinds.csv", index=False)
     assert "such as " in mistake("fit", "kinds.csv", "-t", "a", "--task", "regression")
     fit = ["fit", "kinds.csv", "-q", "-t", "y", "-o", "kinds.ngdt"]
-    with warnings.catch_warnings():     # of text that spells numbers
-        warnings.simplefilter("ignore")
-        run(*fit, "--set", "optimizer=None")
+    warning = run(*fit, "--set", "optimizer=None").err
+    assert ("spell numbers" in warning) == (values[0] != "$007")
+    assert "pandas" not in warning
     assert "if a is " in run("show", "kinds.ngdt").out
+
+
+def test_signs_of_missing_numbers_are_named(run, folder):
+    pd.DataFrame({"a": [*range(99, 0, -1), "?"], "y": [1.5, 2.5] * 50}).to_csv(
+        folder / "signs.csv", index=False)
+    printed = run("fit", "signs.csv", "-q", "-t", "y", "-o", "s.ngdt", "--set", "optimizer=None")
+    assert printed.err.endswith("--categorical 'a'. Leave others, such as '?', empty\n")
 
 
 def test_parameters_of_an_algorithm(run, folder, mistake):
@@ -713,6 +720,7 @@ def test_names_are_noticed_once(run, folder):
         folder / "names.csv", index=False)
     printed = run("fit", "names.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "n.ngdt")
     assert printed.err.startswith("ngdt: warning: X: all 30 categories of column 'name' are rare")
+    assert "constant: leave it out by --drop, or" in printed.err
     assert printed.err.count("warning") == 1
 
 
@@ -739,6 +747,7 @@ def test_a_warning_of_each_fold_is_printed_once(run, folder):
     assert printed.err.count("warning") == 1
     assert "its values spell dates, such as '2020-05-03'" in printed.err
     assert printed.err.count("names of groups, by --categorical 'day'\n") == 1
+    assert "a date, in the file, or leave it out by --drop;" in printed.err
 
 
 def test_packages_that_are_missing_are_named(mistake, monkeypatch):
