@@ -1,5 +1,7 @@
 """Trees as SQL."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import softmax
 
@@ -90,10 +92,10 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     if isinstance(columns, str) or not hasattr(columns, "__iter__"):
         raise TypeError(
             f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")
-    (tree,), source = exported.trees, quoted(table)
+    (tree,), source = exported.trees, _Source(quoted(table), quoted(table))
     writer = _Writer(tree, exported.columns)
     if exported.classes is None:
-        texts, k = writer.outputs(), tree.n_outputs
+        (texts, source), k = _outputs(writer, source), tree.n_outputs
         names = [prediction] if k == 1 else [
             f"{prediction}_{name}" for name in exported.target_names or range(k)]
     else:
@@ -106,18 +108,47 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
             raise ValueError(
                 f"columns and prediction: the result would have two columns {name!r}. Choose "
                 "another prediction, or leave it out of columns")
-    query = _select(map(quoted, columns), results, source)
+    query = _select(map(quoted, columns), results, source.text)
     check_writable(query, "SQL")
     return query
 
 
-def _of_classes(writer, classes, table, proba):
-    """The label, and the probabilities if they are wanted, and the table that has what they read.
+class _Source(NamedTuple):
+    """A table or a subquery, and the name by which its columns are called."""
+
+    text: str
+    name: str
+
+
+def _outputs(writer, source):
+    """Expressions for the predictions of all outputs, and the source that has what they read.
+
+    Limits of linear leaves are compared with columns of a subquery, which has each sum once.
+    """
+    tree, outputs = writer.tree, range(writer.tree.n_outputs)
+    cases = [writer.case(lambda leaf, output=output: writer.value(leaf, output))
+             for output in outputs]
+    if not writer.has_formulas or tree.ranges is None:
+        return cases, source
+    if tree.n_leaves == 1:
+        sums, source = _subquery(writer, "sum", cases, source)
+        return [f"    {writer.limited(sums[output], 0, output)}" for output in outputs], source
+    leaves = range(tree.n_leaves)
+    (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], source)
+    sums, source = _subquery(writer, "sum", [
+        _by_leaf(leaf, [writer.value(each, output) for each in leaves]) for output in outputs],
+        source)
+    return [_by_leaf(leaf, [writer.limited(sums[output], each, output) for each in leaves])
+            for output in outputs], source
+
+
+def _of_classes(writer, classes, source, proba):
+    """The label, and the probabilities if they are wanted, and the source that has what they read.
 
     It is a subquery, which has each sum once, unless the label alone is a constant of a leaf.
     """
     if writer.has_formulas:
-        scores, source = _scores(writer, table)
+        scores, source = _scores(writer, source)
         shares = [_probability(scores, k) for k in range(len(classes) * proba)]
         return [_most_probable(scores, classes), *shares], source
     best = writer.values.argmax(axis=1)
@@ -125,26 +156,26 @@ def _of_classes(writer, classes, table, proba):
         # Leaves that differ in their probabilities alone are one.
         tree = merge_same_leaves(writer.tree.replace(values=np.eye(len(classes))[best]))
         labels = [literal(classes[k]) for k in tree.values.argmax(axis=1)]
-        return [_Writer(tree, writer.columns).case(labels.__getitem__)], table
+        return [_Writer(tree, writer.columns).case(labels.__getitem__)], source
     labels = [literal(classes[k]) for k in best]
-    (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], table)
+    (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], source)
     found = [labels, *(map(literal, share) for share in softmax(writer.values, axis=1).T)]
     return [_by_leaf(leaf, texts) for texts in found], source
 
 
 def _by_leaf(leaf, texts):
-    cases = " ".join(f"WHEN {k} THEN {text}" for k, text in enumerate(texts))
-    return f"    CASE {leaf} {cases} END"
+    cases = "\n".join(f"        WHEN {k} THEN {text}" for k, text in enumerate(texts))
+    return f"    CASE {leaf}\n{cases}\n    END"
 
 
-def _subquery(writer, name, texts, table):
-    """Names of new columns, and the table that has them beside the others."""
+def _subquery(writer, name, texts, source):
+    """Names of new columns, and the source that has them beside the others."""
     name = f"ngdt_{name}"
     while any(column.name.startswith(name) for column in writer.columns):
         name = f"_{name}"
     names = [f"{name}_{k}" for k in range(len(texts))]
-    query = _select([f"{table}.*"], zip(names, texts, strict=True), table)
-    return [*map(quoted, names)], f"(\n{query}\n) {quoted(name)}"
+    query = _select([f"{source.name}.*"], zip(names, texts, strict=True), source.text)
+    return [*map(quoted, names)], _Source(f"(\n{query}\n) {quoted(name)}", quoted(name))
 
 
 def _select(columns, results, source):
@@ -153,14 +184,14 @@ def _select(columns, results, source):
     return f"SELECT\n{selected}\nFROM {source}"
 
 
-def _scores(writer, table):
-    """Logits of the classes, as names or constants, and the table that has them."""
+def _scores(writer, source):
+    """Logits of the classes, as names or constants, and the source that has them."""
     tree = writer.tree
     if tree.n_outputs == 2 and tree.ranges is None:     # one sum: that of the second less the first
         odds = _Writer(log_odds_tree(tree), writer.columns)
-        (score,), source = _subquery(writer, "score", odds.outputs(), table)
+        (score,), source = _subquery(writer, "score", *_outputs(odds, source))
         return ["0.0", score], source
-    return _subquery(writer, "score", writer.outputs(), table)
+    return _subquery(writer, "score", *_outputs(writer, source))
 
 
 def _most_probable(scores, classes):
@@ -228,19 +259,17 @@ class _Writer:
                      "    END"]
         return "\n".join(lines)
 
-    def outputs(self):
-        """Expressions for the predictions of all outputs, list of str."""
-        return [self.case(lambda leaf, output=output: self.value(leaf, output))
-                for output in range(self.tree.n_outputs)]
-
     def value(self, leaf, output):
-        """Prediction of a leaf for an output."""
-        value, tree = self.values[leaf, output], self.tree
+        """Prediction of a leaf for an output, without its limits."""
+        value = self.values[leaf, output]
         if not self._is_linear[leaf]:
             return literal(value)
-        formula = weighted_sum(self.columns, tree.slopes[leaf, output], value)
-        if tree.ranges is None:
-            return formula
-        low, high = map(literal, tree.ranges[leaf, output])
-        return (f"CASE WHEN {formula} < {low} THEN {low} WHEN {formula} > {high} THEN {high} "
-                f"ELSE {formula} END")
+        return weighted_sum(self.columns, self.tree.slopes[leaf, output], value)
+
+    def limited(self, value, leaf, output):
+        """A column that has the prediction of a leaf, within its limits."""
+        if not self._is_linear[leaf]:
+            return value
+        low, high = map(literal, self.tree.ranges[leaf, output])
+        return (f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} "
+                f"ELSE {value} END")

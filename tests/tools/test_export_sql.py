@@ -163,6 +163,17 @@ def test_probabilities_of_leaves_write_each_split_once(iris):
     np.testing.assert_allclose(found[:, 1:], model.predict_proba(iris[0]), rtol=1e-15)
 
 
+@pytest.mark.parametrize("max_depth", [0, 2])
+def test_limits_of_linear_leaves_write_each_sum_once(max_depth, diabetes):
+    X, y = diabetes
+    model = ObliqueTreeRegressor(max_depth, leaf="linear", optimizer=None).fit(X, y)
+    assert model.tree_.ranges is not None
+    query = export_sql(model)
+    slopes = model.tree_.slopes[model.tree_.slopes != 0.0]
+    assert len(slopes) >= 4
+    assert {query.count(repr(abs(float(slope)))) for slope in slopes} == {1}
+
+
 def test_a_split_that_does_not_decide_the_class_is_not_written(iris):
     model = ObliqueTreeClassifier(3, optimizer=None).fit(*iris)
     assert model.tree_.n_internal == 4      # one with two leaves of the last class
