@@ -369,9 +369,9 @@ def _check_header(names, separator):
         raise ValueError(
             f"several columns are named {repeated.iloc[0]!r}: rename them, or keep only one")
     if separator is None and len(names) == 1:
-        for sign, how in (";", "--separator ';'"), ("\t", "--input-format tsv"):
+        for sign, what, how in ((";", "semicolons", "--separator ';'"), (
+                "|", "bars", "--separator '|'"), ("\t", "tabs", "--input-format tsv")):
             if sign in names.iloc[0]:
-                what = "semicolons" if sign == ";" else "tabs"
                 raise ValueError(
                     f"its columns seem to be separated by {what}, not by commas: {how} "
                     "(--decimal ',' reads decimal commas)")

@@ -544,6 +544,7 @@ def test_columns_that_are_missing_are_named(mistake, frame, folder):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("a;b\n1;2\n", "separated by semicolons, not by commas: --separator ';'"),
+    ("a|b\n1|2\n", "separated by bars, not by commas: --separator '|'"),
     ("a\tb\n1\t2\n", "separated by tabs, not by commas: --input-format tsv"),
     ("a;b\n1,5;2\n2;1,5,3\n", "--separator ';' (--decimal ',' reads decimal commas)"),
     ("a;b\n1,5;2,5\n2,5;1,5\n", "separated by semicolons"), ("", "cannot be read as csv"),
