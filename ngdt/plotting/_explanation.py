@@ -1,5 +1,6 @@
 """A plot of the explanation of a prediction."""
 
+import textwrap
 from numbers import Integral
 
 import numpy as np
@@ -7,10 +8,11 @@ import numpy as np
 from ngdt._util.numbers import format_value
 from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short, shortened
 
-# Height of a bar, of the title and ticks of a panel, and of a panel without bars, in inches.
-_BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT = 0.24, 0.95, 0.5
-# Characters of a prediction, of a column and of a rule.
-_SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH = 32, 28, 60
+# Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
+# title of the figure, in inches.
+_BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.5, 0.2
+# Characters of a prediction, of a column, of a rule and of a line of the title of the figure.
+_SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 32, 28, 60, 65
 _LINE_LENGTH = 40       # of two predictions that are side by side
 
 
@@ -62,10 +64,12 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
                    for bars in panels] or [1.0]
+        title = textwrap.wrap(
+            f"prediction: {explanation.prediction}", _WIDTH, max_lines=4, placeholder=" …")
         figure, ax = plt.subplots(
-            len(heights), figsize=(6.5, 0.7 + sum(heights)), height_ratios=heights, squeeze=False,
-            layout="constrained")
-        figure.suptitle(f"prediction: {explanation.prediction}", fontsize=11, parse_math=False)
+            len(heights), figsize=(6.5, 0.5 + _LINE_HEIGHT * len(title) + sum(heights)),
+            height_ratios=heights, squeeze=False, layout="constrained")
+        figure.suptitle("\n".join(title), fontsize=11, parse_math=False)
         if any(panels):
             _draw_key(figure, explanation)
         if not panels:
@@ -79,13 +83,17 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
         _draw(ax, bars, has_zero=sides is not None)     # the boundary
         ax.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
         if sides is not None:
-            _draw_sides(ax, *sides)
+            _draw_sides(ax, *sides, np.size(explanation.prediction.value) > 1)
     return list(axes[: len(panels)])
 
 
-def _draw_sides(ax, left, right):
+def _draw_sides(ax, left, right, has_several):
     """Write the predictions of both sides of the boundary at the ends of the axis."""
-    left, right = shortened([left, right], _SIDE_LENGTH)
+    if has_several:     # cut in the middle, the name of one target would have the number of another
+        left, right = (textwrap.shorten(side, _TITLE_LENGTH, placeholder=" …")
+                       for side in (left, right))
+    else:
+        left, right = shortened([left, right], _SIDE_LENGTH)
     below = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
             (0.0, "left", f"← {left}", 16), (1.0, "right", f"{right} →", 16 + below)):

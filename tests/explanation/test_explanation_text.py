@@ -589,6 +589,24 @@ def test_long_texts_of_a_picture_do_not_overlap(name, is_below, plt):
     assert "a_very_long_n…that_says_all = 0" in [each.get_text() for each in ax.get_yticklabels()]
 
 
+def test_a_picture_of_several_targets_gives_each_its_own_number(plt):
+    X = np.arange(40.0)[:, None]
+    names = [f"a long name of target {k}" for k in range(5)]
+    y = pd.DataFrame(np.where(X > 20, 9.0, 1.0) * np.arange(1, 6), columns=names)
+    model = ObliqueTreeRegressor(1, leaf="constant", optimizer=None).fit(X, y)
+    (ax,) = plot_explanation(model.explain(X[:1])[0])
+    *_, left, right = [text.get_text() for text in ax.texts]
+    assert left.startswith(f"← yes: {names[0]} = 1, a long")
+    assert right.startswith(f"no: {names[0]} = 9, a long")
+    figure = ax.figure
+    title = figure.get_suptitle()
+    assert all(f"{name} = {k + 1}" in title.replace("\n", " ") for k, name in enumerate(names))
+    figure.draw_without_rendering()
+    extent = figure._suptitle.get_window_extent()
+    assert extent.width < figure.bbox.width
+    assert extent.y1 <= figure.bbox.height
+
+
 def test_a_category_that_is_called_rare_is_no_group_of_rare_ones():
     table = pd.DataFrame({"city": np.repeat(["rare", "Rome"], 20)})
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, table["city"] == "rare")
