@@ -167,12 +167,13 @@ class Columns:
         for j in self._of_kind("category"):
             of_column.setdefault(features[j].column, []).append(j)
         for column, indicators in of_column.items():
-            before = None if column in self.row.gaps else _Unnamed("unknown")
-            samples = []
+            is_gap, samples = column in self.row.gaps, []
+            before = None if is_gap else _Unnamed("unknown")
             for j in indicators:
                 for group, number in ((features[j].categories, 1.0), (features[j].others, 0.0)):
                     if self.row.x[j] == number and group:
-                        before = group[0] if len(group) == 1 else _Unnamed("rare")
+                        if not is_gap:      # which may be one of the rare categories
+                            before = group[0] if len(group) == 1 else _Unnamed("rare")
                     elif group and group[0] is not None:
                         sample = self.row.x.copy()
                         sample[indicators] = 0.0

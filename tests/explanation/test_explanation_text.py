@@ -614,6 +614,15 @@ def test_a_category_that_is_called_rare_is_no_group_of_rare_ones():
     assert str(change).startswith('city "rare" to Rome')
 
 
+def test_a_missing_category_that_is_rare_was_missing():
+    table = pd.DataFrame({"city": ["Oslo"] * 20 + ["Rome"] * 20 + ["Bern"] * 4 + [None] * 4})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, np.repeat([0, 1], [40, 8]))
+    of_bern, of_gap = (changes[0] for changes in (
+        each.changes_of_one_column() for each in tree.explain(table[-5:-3])))
+    assert (of_bern.before, of_gap.before) == ({"city": "rare"}, {"city": None})
+    assert str(of_gap).startswith("city missing to Oslo")
+
+
 def test_names_in_explanations_stay_in_their_line():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({
