@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._files.container import writing
-from ngdt.cli._models import add_model_argument, load_model
+from ngdt.cli._models import add_model_argument, estimators_of, load_model
 from ngdt.cli._options import (
     Mistake,
     add_output_argument,
@@ -115,8 +115,8 @@ def _predictions(model, X, with_probabilities):
     pandas = import_pandas()
     predictions = model.predict(X)
     if predictions.ndim == 2:
-        return pandas.DataFrame(
-            predictions, columns=[f"prediction {k}" for k in range(predictions.shape[1])])
+        names = estimators_of(model)[0]._targets.names or range(predictions.shape[1])
+        return pandas.DataFrame(predictions, columns=[f"prediction {name}" for name in names])
     columns = {"prediction": predictions}
     if with_probabilities:
         columns |= {f"probability of {label}": values for label, values in zip(

@@ -226,6 +226,16 @@ def test_several_targets(run, mistake, folder):
             "fit", "two.npz", "--task", "classification")
 
 
+@pytest.mark.parametrize("model", [
+    ngdt.ObliqueTreeRegressor(2, optimizer=None), ngdt.ObliqueForestRegressor(2, optimizer=None)])
+def test_names_of_several_targets(model, run, folder):
+    X = pd.DataFrame({"x": np.arange(40.0)})
+    X.to_csv(folder / "x.csv", index=False)
+    ngdt.save(model.fit(X, pd.DataFrame({"price": X["x"], "cost": -X["x"]})), folder / "two.ngdt")
+    assert run("predict", "two.ngdt", "x.csv").out.splitlines()[0] == (
+        "prediction price,prediction cost")
+
+
 def test_regression_of_truth_values(run, folder):
     frame = pd.DataFrame({"a": np.arange(40), "t": np.arange(40) > 19})
     frame.to_csv(folder / "truth.csv", index=False)
