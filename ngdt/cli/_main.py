@@ -135,6 +135,10 @@ def main(argv=None):
 def _one_line(error):
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
+        letter = error.object[error.start]
+        return (f"the output holds {letter!r}, which the encoding of stdout, {error.encoding}, "
+                "lacks: write to a file with --output, or set PYTHONIOENCODING=utf-8")
     line = " ".join(str(error).split())
     for advice, option in _OPTIONS.items():
         line = re.sub(advice, option, line)

@@ -707,6 +707,18 @@ def test_classes_that_are_large_numbers(run, folder):
     assert [float(each) for each in found] == y.tolist()
 
 
+@pytest.mark.parametrize("command", [
+    ["predict", "cafe.ngdt", "cafe.csv"], ["show", "cafe.ngdt"], ["export", "cafe.ngdt", "-fsql"]])
+def test_letters_that_stdout_cannot_hold(command, run, mistake, folder, monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(40), "y": np.where(np.arange(40) > 19, "café", "bar")})
+    frame.to_csv(folder / "cafe.csv", index=False)
+    run("fit", "cafe.csv", "-t", "y", "-q", "-o", "cafe.ngdt", "--set", "optimizer=None")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert mistake(*command) == (
+        "ngdt: error: the output holds 'é', which the encoding of stdout, ascii, lacks: write to a "
+        "file with --output, or set PYTHONIOENCODING=utf-8\n")
+
+
 def test_columns_without_a_value_are_compared(run, folder):
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"a": random.normal(size=60), "empty": np.nan})
