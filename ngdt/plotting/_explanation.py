@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ngdt._util.numbers import format_value
-from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short, shortened
+from ngdt.plotting._style import BLUE, DARK, RED, check_axes, import_pyplot, short, shortened
 
 # Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
 # title of the figure, in inches.
@@ -55,6 +55,9 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if isinstance(explanation, tuple):
         raise TypeError("explanation must be of one sample: pass one of the tuple, such as "
                         "model.explain(X)[0]")
+    if not hasattr(explanation, "_sides"):
+        raise TypeError("explanation must be one that model.explain(X) returns, got "
+                        f"{type(explanation).__name__}")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
     panels = [_bars(terms.by_column(), n_terms) if sides is None else
@@ -75,6 +78,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
         if not panels:
             ax[0, 0].set_axis_off()
     axes = np.ravel(ax)
+    check_axes(axes)
     if len(axes) < len(panels):
         raise ValueError(
             f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt.plotting._style import BLUE, RED, import_pyplot
+from ngdt.plotting._style import BLUE, RED, check_axes, import_pyplot
 
 
 def plot_path(path, *, ax=None):
@@ -41,6 +41,7 @@ def plot_path(path, *, ax=None):
     if ax is None:
         _, ax = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
     axes = list(np.ravel(ax))
+    check_axes(axes)
     if len(axes) != 4:
         raise ValueError(f"ax must be an array of four matplotlib Axes, got {len(axes)}")
     errors, sizes, lengths, multiplications = axes

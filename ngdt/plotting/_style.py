@@ -49,6 +49,13 @@ def import_pyplot():
     return import_optional("matplotlib.pyplot", "ngdt.plotting needs", "ngdt[plot]")
 
 
+def check_axes(axes):
+    """Raise a TypeError unless all that are given as `ax` are axes of matplotlib."""
+    for ax in axes:
+        if not hasattr(ax, "barh"):
+            raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
+
+
 def short(name, length):
     """Shorten a name to one line of at most `length` characters, cut in the middle."""
     name = " ".join(name.splitlines())

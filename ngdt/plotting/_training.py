@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt.plotting._style import BLUE, RED, import_pyplot
+from ngdt.plotting._style import BLUE, RED, check_axes, import_pyplot
 
 
 def plot_history(history, *, ax=None):
@@ -40,6 +40,7 @@ def plot_history(history, *, ax=None):
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+    check_axes([ax])
     lowest = np.inf
     for key, label, color in (("bound", "upper bound", RED), ("loss", "training loss", BLUE)):
         values = np.asarray(history.get(key, []), dtype=float)

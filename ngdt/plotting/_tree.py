@@ -13,7 +13,7 @@ from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, mean_images
 from ngdt.plotting._key import Key
 from ngdt.plotting._layout import centers, children, depths
-from ngdt.plotting._style import DARK, GREY, import_pyplot
+from ngdt.plotting._style import DARK, GREY, check_axes, import_pyplot
 from ngdt.plotting._weights import check_shape
 
 _FONT_SIZE = 9.0        # of a new figure, in points
@@ -137,8 +137,8 @@ def _check(max_depth, label, precision, ax, fontsize):
     check_counts(max_depth=max_depth, precision=precision)
     if label not in ("all", "root", "none"):
         raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
-    if ax is not None and not hasattr(ax, "barh"):
-        raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
+    if ax is not None:
+        check_axes([ax])
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
         raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")
 

@@ -8,7 +8,15 @@ import numpy as np
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import condition_of, hidden_terms, is_sum, terms_of
 from ngdt.plotting._layout import children
-from ngdt.plotting._style import BLUE, DIRECTIONS, RED, WEIGHT_COLORS, import_pyplot, shortened
+from ngdt.plotting._style import (
+    BLUE,
+    DIRECTIONS,
+    RED,
+    WEIGHT_COLORS,
+    check_axes,
+    import_pyplot,
+    shortened,
+)
 
 # Longer names are cut.
 _NAME_LENGTH = 17
@@ -163,6 +171,7 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
         else:
             ax.set_axis_off()
     axes = np.ravel(ax)
+    check_axes(axes)
     if len(axes) < len(nodes):
         raise ValueError(
             f"ax must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")

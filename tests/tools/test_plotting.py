@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers import complete_tree
-from ngdt import ObliqueTreeClassifier, Tree, plotting
+from ngdt import ObliqueTreeClassifier, Tree, plotting, tao_path
 
 matplotlib = pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.usefixtures("plt")
@@ -122,6 +122,20 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_history(3)
     with pytest.raises(TypeError, match="path must be"):
         plotting.plot_path(classifier)
+    with pytest.raises(TypeError, match=r"explanation must be one that .*, got ObliqueTree"):
+        plotting.plot_explanation(classifier)
+
+
+def test_axes_of_another_kind(classifier, iris):
+    (explanation,) = classifier.explain(iris[0][:1])
+    for got, plot in {
+            "float": lambda: plotting.plot_history({"loss": [1.0]}, ax=0.5),
+            "int": lambda: plotting.plot_weights(classifier, nodes=[0], ax=1),
+            "Figure": lambda: plotting.plot_explanation(
+                explanation, ax=matplotlib.figure.Figure()),
+            "NoneType": lambda: plotting.plot_path(tao_path(*iris, Cs=1), ax=[None] * 4)}.items():
+        with pytest.raises(TypeError, match=f"^ax must be matplotlib Axes or None, got {got}"):
+            plot()
 
 
 @pytest.mark.parametrize("arguments", [
