@@ -14,6 +14,7 @@ from ngdt._util.numbers import (
     shortest,
     whole_digits,
 )
+from ngdt._util.validation import check_counts
 from ngdt.explanation._context import DIGITS, Prediction, deviations
 
 # By how much a new value may be rounded, in standard deviations.
@@ -65,6 +66,7 @@ class Change:
         -------
         str
         """
+        check_counts(n_terms=n_terms)
         parts = [f"{one_line(name)} {self._before(name)} to {text}"
                  for name, text in [*self.texts.items()][:n_terms]]
         if n_terms is not None and len(self.texts) > n_terms:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ngdt._util.optional import import_optional
+from ngdt._util.validation import check_counts
 from ngdt.explanation._context import Context, Prediction, Row
 from ngdt.explanation._goals import ClassGoal, RangeGoal
 
@@ -43,6 +44,7 @@ class Explanation(ABC):
         -------
         str
         """
+        check_counts(n_terms=n_terms)
         return "\n".join(self._lines(n_terms))
 
     @abstractmethod

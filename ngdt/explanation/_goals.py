@@ -19,8 +19,9 @@ class ClassGoal:
     """
 
     def __init__(self, classes, best, target):
-        self.wanted = np.arange(len(classes)) != best if target is None else classes == target
-        if np.shape(self.wanted) != classes.shape or (target is not None and not self.wanted.any()):
+        self.wanted = np.arange(len(classes)) != best if target is None else np.array(
+            [np.ndim(target) == 0 and label == target for label in classes], dtype=bool)
+        if target is not None and not self.wanted.any():
             raise ValueError(
                 f"target must be one of the classes {classes.tolist()}, got {target!r}")
         if self.wanted[best]:

@@ -570,6 +570,17 @@ def test_axes_that_are_given(plt, iris):
         plot_explanation(model.explain(iris[0]))
 
 
+def test_numbers_of_terms_and_targets_that_are_none(iris):
+    (explanation,) = ObliqueTreeClassifier(2, optimizer=None).fit(*iris).explain(iris[0][:1])
+    for text in (explanation.text, explanation.changes_of_one_column()[0].text):
+        for n_terms in (-1, 0, 2.0):
+            with pytest.raises(ValueError, match="n_terms must be a positive int or None, got"):
+                text(n_terms)
+    for target in ([], [1], [2, 1, 0], "versicolor"):
+        with pytest.raises(ValueError, match=r"target must be one of the classes \[0, 1, 2\], got"):
+            explanation.smallest_change(target)
+
+
 def test_a_plot_without_sums_is_empty(plt):
     (explanation,) = ObliqueTreeRegressor(0, optimizer=None).fit([[0.0], [1.0]], [0, 1]).explain(
         [[0.0]])
