@@ -52,8 +52,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     Raises
     ------
     TypeError
-        If the model is a forest, `columns` is no sequence, or a class or category is neither
-        string, number nor bool.
+        If the model is a forest, `table` or `prediction` is no string, `columns` is no sequence, or
+        a class or category is neither string, number nor bool.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if it has no classes
         and `proba` is True, if two columns of the result would have one name, or if a name
@@ -89,6 +89,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
             "export_c, export_json or export_onnx")
     if proba and exported.classes is None:
         raise ValueError("proba must be False for a model that predicts numbers, got True")
+    for name, given in (("table", table), ("prediction", prediction)):
+        if not isinstance(given, str):
+            raise TypeError(f"{name} must be a name, got {given!r}")
     if isinstance(columns, str) or not hasattr(columns, "__iter__"):
         raise TypeError(
             f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")

@@ -190,6 +190,14 @@ def test_numbers_have_no_probabilities(diabetes):
             export_sql(each, proba=True)
 
 
+@pytest.mark.parametrize("name", ["table", "prediction"])
+@pytest.mark.parametrize("value", [None, ("schema", "people"), 3])
+def test_names_are_strings(iris, name, value):
+    model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(*iris)
+    with pytest.raises(TypeError, match=f"^{name} must be a name, got "):
+        export_sql(model, **{name: value})
+
+
 @pytest.mark.parametrize("names", [
     {"columns": ["id", "prediction"]}, {"columns": ["probability_0"]},
     {"prediction": "probability_0"}])
