@@ -107,6 +107,9 @@ def classifier(iris):
 def test_a_graph_has_the_names_counts_and_colours(classifier):
     text = export_graphviz(
         classifier, filled=True, rounded=True, node_ids=True, rotate=True, leaves_parallel=True)
+    assert text == export_graphviz(
+        classifier, leaves_parallel=np.True_,
+        **dict.fromkeys(["filled", "rounded", "node_ids", "rotate"], np.True_))
     labels, children = read_graph(text)
     assert children["0"] == ["2", "1"]
     assert labels["2"].startswith("leaf 0 a (")
