@@ -89,7 +89,7 @@ def export_html(
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = writable(Template(_file("_tree.html")).substitute(
-        title=escaped(_title(model, captions.tree) if title is None else title),
+        title=escaped(_title(model, captions.tree) if title is None else str(title)),
         summary=escaped(_summary(captions)), key=nodes.key(),
         keys=_KEYS if captions.tree.n_internal else "",
         remarks=escaped(nodes.remarks(unwrap(model)[1])), script=script, hash=digest,

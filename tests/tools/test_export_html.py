@@ -158,6 +158,10 @@ def test_deep_trees_are_cut(classifier):
     assert "leaves" in parsed.items()[-1]["aria-label"]
 
 
+def test_a_title_may_be_a_number(classifier):
+    assert "<title>2026</title>" in export_html(classifier, title=2026)
+
+
 @pytest.mark.parametrize("arguments", [
     dict(precision=0), dict(max_depth=1.5), dict(unfolded=0)])
 def test_wrong_arguments(classifier, arguments):
