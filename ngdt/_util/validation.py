@@ -14,6 +14,7 @@ CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "or
 TINY = np.finfo(np.float64).tiny
 # Largest sum of weights, whose product with its logarithm does not overflow.
 _MAX_WEIGHT = 1e305
+_SEVERAL_TYPES = "labels are of several types: convert them all to strings"
 TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
 
 
@@ -283,7 +284,12 @@ def check_groups(groups, sample_weight):
     refuse_mask("groups", groups, "give each sample a group")
     refuse_string("groups", groups, "group")
     with error_prefix("groups"):
+        given = groups
         groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
+        # numpy makes strings of all labels of a list if some are, and 1 would be the group "1".
+        if groups.dtype.kind == "U" and isinstance(given, (list, tuple)) and not all(
+                isinstance(label, str) for label in given):
+            raise TypeError(_SEVERAL_TYPES)
         if groups.shape != sample_weight.shape:
             raise ValueError(
                 f"expected one group per sample, of shape {sample_weight.shape}, got "
@@ -291,7 +297,7 @@ def check_groups(groups, sample_weight):
         try:
             _, numbers = np.unique(groups, return_inverse=True)
         except TypeError as error:
-            raise TypeError("labels are of several types: convert them all to strings") from error
+            raise TypeError(_SEVERAL_TYPES) from error
     if len(np.unique(numbers[sample_weight > 0])) < 2:
         raise ValueError(
             f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "
