@@ -4,7 +4,7 @@ The functions take a `Tree`, samples and targets, and return one value or one le
 run the same kernels as training, in float64, and accept any tree, trained or not.
 """
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -453,7 +453,8 @@ def _check_output(tree, output):
     if output is None and tree.n_outputs > 2:
         raise ValueError(
             f"output must say which of the {tree.n_outputs} outputs of the tree to look at")
-    if output is not None and output not in range(tree.n_outputs):
+    is_int = isinstance(output, Integral) and not isinstance(output, bool)
+    if output is not None and not (is_int and output in range(tree.n_outputs)):
         raise ValueError(
             f"output must be None or one of 0..{tree.n_outputs - 1}, got {output!r}")
 

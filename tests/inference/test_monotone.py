@@ -75,8 +75,10 @@ def test_an_output_is_chosen():
     assert is_monotone(tree, [1], output=2)[0] is True
     with pytest.raises(ValueError, match=r"output must say which of the 3 outputs"):
         is_monotone(tree, [1])
-    with pytest.raises(ValueError, match=r"output must be None or one of 0\.\.2, got 3"):
-        is_monotone(tree, [1], output=3)
+    for output in (3, 1.0, True):
+        with pytest.raises(
+                ValueError, match=rf"output must be None or one of 0\.\.2, got {output}"):
+            is_monotone(tree, [1], output=output)
 
 
 @pytest.mark.parametrize("cst", [[1, 0], [2], ["a"], [[1]], 1])
