@@ -5,6 +5,8 @@ is the leaf ~id. Parents come before children, so one forward pass over the arra
 first and one backward pass visits children first.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy import sparse
 
@@ -268,6 +270,9 @@ class Tree(FlatTree):
         >>> top.replace_leaves({1: below}).predict([[-1, -1], [1, -1], [1, 1]]).tolist()
         [[0.0], [1.0], [2.0]]
         """
+        if not isinstance(trees, Mapping):
+            raise TypeError(
+                f"trees must be a dict of numbers of leaves to trees, got {type(trees).__name__}")
         for leaf, tree in trees.items():
             check_is_tree(tree)
             if not 0 <= leaf < self.n_leaves:

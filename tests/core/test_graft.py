@@ -41,6 +41,7 @@ def test_no_leaf_is_no_change():
     ({2: TOP}, ValueError, "there is no leaf 2: leaves are 0 to 1"),
     ({-1: TOP}, ValueError, "there is no leaf -1"),
     ({0: "tree"}, TypeError, "tree must be an ngdt Tree, got str"),
+    ([TOP, TOP], TypeError, "trees must be a dict of numbers of leaves to trees, got list"),
     ({0: Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [0.0]])}, ValueError,
      "the tree for leaf 0 has n_features=1, not 2"),
     ({1: Tree([[1.0, 1.0]], [0.0], [~0], [~1], [[0.0, 1.0], [0.0, 1.0]])}, ValueError,
