@@ -4,7 +4,6 @@ Features are in order, and numbers are rounded. A rule that shows all its featur
 of the summary as the tree does.
 """
 
-import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -13,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._core.structure import parents
+from ngdt._encoding.categories import visible
 from ngdt._inspection.importances import effects
 from ngdt._util.numbers import exact, format_number, percent, shortest
 
@@ -22,7 +22,6 @@ DEFAULT_DIGITS, DEFAULT_TERMS = 3, 5
 _OPPOSITE = {"<=": ">", ">=": "<"}
 # How plots and pages write relations.
 _SIGNS = {"<=": "≤", ">=": "≥"}
-_LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,14 +190,14 @@ def hidden_terms(captions, effect, n_terms):
 
 
 def one_line(name):
-    """A name in one line that can be seen: an empty one is quoted, and line breaks are escaped.
+    """A name in one line that can be seen: an empty one is quoted, and controls are escaped.
 
     Examples
     --------
     >>> print(one_line("age"), one_line(""), one_line("income\\nin euros"))
     age "" income\\nin euros
     """
-    return _LINE_BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), name) or '""'
+    return visible(name) or '""'
 
 
 def with_targets(names, texts):

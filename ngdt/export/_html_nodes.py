@@ -5,6 +5,7 @@ from html import escape
 import numpy as np
 
 from ngdt._core.structure import has_slopes, sums_below
+from ngdt._encoding.categories import visible
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
     formula_of,
@@ -237,8 +238,8 @@ class NodeHtml:
 
 
 def escaped(text):
-    """Escape a text, so that it has no tag, no entity and no end of an attribute."""
-    return escape(text, quote=True)
+    """Escape a text, so that it has no tag, no entity, no end of an attribute and no controls."""
+    return escape(visible(text), quote=True)
 
 
 def _name(name):

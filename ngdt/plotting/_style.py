@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from ngdt._encoding.categories import visible
 from ngdt._util.optional import import_optional
 
 # Diverging and symmetric around white: red weights move samples to the right child, blue ones to
@@ -58,7 +59,7 @@ def check_axes(axes):
 
 def short(name, length):
     """Shorten a name to one line of at most `length` characters, cut in the middle."""
-    name = " ".join(name.splitlines())
+    name = visible(" ".join(name.splitlines()))
     half = (length - 1) // 2
     return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"
 

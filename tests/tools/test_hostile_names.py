@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from functools import partial
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,9 +10,15 @@ import pandas as pd
 import pytest
 
 from helpers import rules_text
-from ngdt import ObliqueTreeClassifier, plotting
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    plotting,
+)
 from ngdt.export import (
     export_c,
+    export_frame,
     export_graphviz,
     export_html,
     export_onnx,
@@ -123,6 +130,39 @@ def test_characters_that_cannot_be_written(character):
             pytest.importorskip("onnx")
         with pytest.raises(ValueError, match=rf"{re.escape(ascii(character))}, which {language}"):
             export(model)
+
+
+@pytest.mark.parametrize("control", ["\x1b", "\x9b", "\u2029", "\u202e"], ids=ascii)
+def test_controls_are_written_as_escapes(control):
+    """Else, a terminal would obey them, and a rule could be read from right to left."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({
+        f"a{control}": random.normal(size=200),
+        "city": np.array([f"Rome{control}", "Oslo", "Bern"])[np.arange(200) % 3]})
+    score = X.iloc[:, 0] + 2.0 * (X["city"] == f"Rome{control}")
+    labels = np.array(["no", f"yes{control}"])[(score > 0.5) * 1]
+    targets = pd.DataFrame({f"price{control}": score, "cost": -score})
+    models = [ObliqueTreeClassifier(2, optimizer=None).fit(X, labels),
+              ObliqueTreeRegressor(1, optimizer=None).fit(X, targets),
+              ObliqueForestClassifier(2, max_depth=2, optimizer=None).fit(X, labels)]
+    for model in models:
+        (explanation,) = model.explain(X[:1])
+        texts = [repr(explanation), explanation.text()]
+        plots = [partial(plotting.plot_explanation, explanation)]
+        if not hasattr(model, "estimators_"):
+            texts += [export(model) for export in (rules_text, export_graphviz, export_html)]
+            texts += [*map(str, export_rules(model)), *export_frame(model)["rule"]]
+            plots += [partial(plotting.plot_tree, model), partial(plotting.plot_weights, model)]
+        for plot in plots:
+            plot()
+            drawn = pyplot.gcf().findobj(pyplot.Text)
+            pyplot.gcf().canvas.draw()      # would warn of a glyph that fonts lack
+            texts.append("".join(text.get_text() for text in drawn))
+            pyplot.close()
+        assert not any(control in text for text in texts)
+        assert any(control.encode("unicode_escape").decode() in text for text in texts)
 
 
 def test_names_stay_in_their_line():
