@@ -135,7 +135,9 @@ class FrameColumns:
             return series.to_numpy()
         if series.dtype in (nw.Int64, nw.UInt64):   # pyarrow casts none beyond 2**53
             return series.to_numpy().astype(np.float64)
-        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        # pyarrow rounds decimals twice: it multiplies them by a power of ten.
+        if series.dtype != nw.Decimal and (
+                series.dtype.is_numeric() or series.dtype == nw.Boolean):
             return series.cast(nw.Float64).to_numpy()
         return _as_numbers(self.categories(j), self.names[j], advice)
 

@@ -368,6 +368,14 @@ def test_a_column_of_pyarrow_that_is_no_number_and_no_category_is_refused(cell, 
         ObliqueTreeClassifier().fit(table, [0, 1])
 
 
+def test_decimals_of_pyarrow_are_the_nearest_numbers():
+    pyarrow = pytest.importorskip("pyarrow")
+    prices = [Decimal(cents) / 100 for cents in range(400)]
+    table = pyarrow.table({"price": pyarrow.array(prices, pyarrow.decimal128(12, 2))})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, np.arange(400) > 200)
+    assert tree.encode(table)[:, 0].tolist() == [float(price) for price in prices]
+
+
 @pytest.mark.parametrize(("categorical", "message"), [
     (["town"], r"names the columns \['town'\], which X lacks$"),
     (["cite"], r"names the columns \['cite'\], which X lacks. Did you mean 'city'\?$"),
