@@ -69,21 +69,23 @@ cdef class BinnedColumns:
 
 
 cdef enum:
-    MAX_POINTS = 4096    # most points of a grid, a power of 2
+    MAX_POINTS = 4096       # most points of a grid, a power of 2
+    FIRST_VALUES = 128      # values from which a spacing is guessed: real numbers fit none of them
 
 
 cdef struct Grid:
     # A guess at the even spacing of a feature's values, refined as values come in. A table of
-    # MAX_POINTS numbers holds the value seen at each point, modulo MAX_POINTS; NaN where there was
-    # none.
+    # MAX_POINTS numbers holds the first values as they come; the inverse is NaN then. Once there are
+    # FIRST_VALUES of them, it holds the value seen at each point, modulo MAX_POINTS; NaN where there
+    # was none.
     bint alive
-    int n_guesses
+    int n_first, n_guesses
     double anchor, inverse, low, high
 
 
 cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil
 cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexcept nogil
-cdef int32_t finish_grid(const Grid *grid, const double *table, double *scratch) noexcept nogil
+cdef int32_t finish_grid(Grid *grid, double *table, double *scratch) noexcept nogil
 
 
 cdef inline int64_t grid_point(const Grid *grid, double x) noexcept nogil:

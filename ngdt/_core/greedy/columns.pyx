@@ -10,8 +10,8 @@ a sparse one once per node, as its cursor marks where the next block starts. One
 A grid has even spacing and at most MAX_POINTS points, each of which stands for at most one value:
 bytes, whole numbers, decimals with few digits, and all of these shifted and scaled. Points need not
 be exact; what counts is that every value has a point of its own, in the right order, which is
-checked on all values. A new value costs O(1) if it fits the present guess of the spacing, else
-O(MAX_POINTS); a feature is given up after MAX_GUESSES guesses.
+checked on all values. The spacing is guessed from the first values. A new one costs O(1) if it fits
+the present guess, else O(MAX_POINTS); a feature is given up after MAX_GUESSES guesses.
 """
 
 import numpy as np
@@ -183,7 +183,7 @@ cdef class BinnedColumns:
         cdef Py_ssize_t first, last = 0, n = len(used), f
         cdef unsigned char[::1] grid_bytes = np.zeros(GRIDS_AT_ONCE * sizeof(Grid), dtype=np.uint8)
         cdef Grid *grid = <Grid *> &grid_bytes[0]
-        cdef double[:, ::1] table = np.empty((GRIDS_AT_ONCE, MAX_POINTS))
+        cdef double[:, ::1] table = np.empty((min(GRIDS_AT_ONCE, self.n_features), MAX_POINTS))
         cdef double[::1] values = np.empty(MAX_POINTS + 1)
         with nogil:
             if self._data.is_sparse:
@@ -204,9 +204,9 @@ cdef class BinnedColumns:
                         self, &self.skip[first], &used[0], n, first, last, grid, &table[0, 0],
                         &values[0])
                 for f in range(last - first):
+                    self.steps[first + f] = finish_grid(grid + f, &table[f, 0], &values[0])
                     self.low[first + f] = grid[f].low
                     self.inverse[first + f] = grid[f].inverse
-                    self.steps[first + f] = finish_grid(grid + f, &table[f, 0], &values[0])
 
 
 cdef void _read_block(
@@ -258,10 +258,15 @@ cdef void _learn_block(
     """Look for the grids of a block of features."""
     cdef real value[MAX_FEATURES]
     cdef int32_t entry[MAX_FEATURES]
-    cdef Py_ssize_t i, e, f, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t i, e, f, n_open = last - first, ahead = VALUES_AHEAD // (last - first) + 1
     cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
     cdef Sample x
     for i in range(n):
+        if n_open == 0:
+            # No feature has a grid or a value to skip: further samples have nothing to tell.
+            for f in range(first, last):
+                self.stored[f] += <int32_t> (n - i)
+            break
         if i + ahead < n:
             x = self._data.get(samples[i + ahead])
             ngdt_prefetch_range(
@@ -272,6 +277,8 @@ cdef void _learn_block(
             if grid[f].alive:
                 # Once given up, a feature is sorted; the others are still counted on the way.
                 learn(grid + f, table + f * MAX_POINTS, value[e], values)
+                if not grid[f].alive:
+                    n_open -= isnan(skip[f])
 
 
 cdef inline Py_ssize_t _entries(
@@ -332,16 +339,12 @@ cdef inline Py_ssize_t _sparse_entries(
 
 cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
     """Start from one known value of the feature, or NaN."""
-    cdef Py_ssize_t c
-    # NaN stands for an empty place: it equals no value.
-    for c in range(MAX_POINTS):
-        table[c] = NAN
     grid.alive = True
-    grid.n_guesses = 0
-    grid.inverse = 0.0
-    grid.anchor = grid.low = grid.high = known
+    grid.n_first = grid.n_guesses = 0
+    grid.anchor, grid.inverse = 0.0, NAN
     if not isnan(known):
         table[0] = known
+        grid.n_first = 1
 
 
 cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
@@ -363,57 +366,78 @@ cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
 
 cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexcept nogil:
     """Meet a value that is not in its place; give the grid up if no spacing fits."""
-    cdef Py_ssize_t n, v, c
-    cdef double gap, width
-    if isnan(grid.anchor):
-        grid.anchor = grid.low = grid.high = x
-        table[0] = x
-    if _place(grid, table, x):
-        return
-    # The spacing was guessed from too few values: guess anew from all that were seen.
+    if grid.n_first < FIRST_VALUES:
+        table[grid.n_first] = x
+        grid.n_first += 1
+        if grid.n_first == FIRST_VALUES:
+            _guess_from_first(grid, table, scratch)
+    elif not _place(grid, table, x):
+        # The spacing was guessed from too few values: guess anew from all that were seen.
+        _guess(grid, table, scratch, _insert(x, scratch, _distinct(grid, table, scratch)))
+
+
+cdef void _guess_from_first(Grid *grid, double *table, double *scratch) noexcept nogil:
+    """Guess a spacing for the first values, of which there is one at least."""
+    cdef Py_ssize_t v, n = 0
+    for v in range(grid.n_first):
+        n = _insert(table[v], scratch, n)
+    grid.n_first = FIRST_VALUES
+    grid.anchor = table[0]
+    _guess(grid, table, scratch, n)
+
+
+cdef void _guess(Grid *grid, double *table, const double *values, Py_ssize_t n) noexcept nogil:
+    """Guess the spacing of values in ascending order, and give each its place."""
+    cdef Py_ssize_t v, c
+    cdef double width = values[n - 1] - values[0], gap = width
     grid.n_guesses += 1
-    n = _distinct(grid, table, x, scratch)
-    width = scratch[n - 1] - scratch[0]
-    gap = width
-    for v in range(1, n):
-        gap = fmin(gap, scratch[v] - scratch[v - 1])
-    # The smallest gap is known to few digits; the whole width tells the spacing more precisely.
-    grid.inverse = rint(width / gap) / width
-    grid.low, grid.high = scratch[0], scratch[n - 1]
-    grid.alive = grid.n_guesses < MAX_GUESSES and isfinite(grid.inverse) and (
-        width / gap < MAX_POINTS - 2)
+    grid.low, grid.high, grid.inverse = values[0], values[n - 1], 0.0
+    if n > 1:
+        for v in range(1, n):
+            gap = fmin(gap, values[v] - values[v - 1])
+        # The smallest gap is known to few digits; the whole width tells the spacing more precisely.
+        grid.inverse = rint(width / gap) / width
+        grid.alive = grid.n_guesses < MAX_GUESSES and isfinite(grid.inverse) and (
+            width / gap < MAX_POINTS - 2)
+    # Most features of real numbers end here: to clear the table for each took longer than a search.
+    if not grid.alive:
+        return
+    # NaN stands for an empty place: it equals no value.
     for c in range(MAX_POINTS):
         table[c] = NAN
-    # Those that were in the table have to fit the new spacing, too.
     for v in range(n):
-        grid.alive = grid.alive and _place(grid, table, scratch[v])
+        grid.alive = grid.alive and _place(grid, table, values[v])
 
 
 cdef Py_ssize_t _distinct(
-    const Grid *grid, const double *table, double x, double *values
+    const Grid *grid, const double *table, double *values
 ) noexcept nogil:
-    """Write the values in the table, and x unless it is NaN, in ascending order."""
+    """Write the values in the table in ascending order; return their number."""
     cdef int64_t c
     cdef double y
-    cdef Py_ssize_t n = 0, v
-    if not isnan(grid.low):
-        for c in range(grid_point(grid, grid.low), grid_point(grid, grid.high) + 1):
-            y = table[c & (MAX_POINTS - 1)]
-            if not isnan(y):
-                values[n] = y
-                n += 1
-    if isnan(x):
-        return n
-    # The others are in order already, so one insertion is enough.
-    v = n
+    cdef Py_ssize_t n = 0
+    for c in range(grid_point(grid, grid.low), grid_point(grid, grid.high) + 1):
+        y = table[c & (MAX_POINTS - 1)]
+        if not isnan(y):
+            values[n] = y
+            n += 1
+    return n
+
+
+cdef Py_ssize_t _insert(double x, double *values, Py_ssize_t n) noexcept nogil:
+    """Insert x into n ascending values, unless it is one of them; return their number."""
+    cdef Py_ssize_t v = n, k
     while v > 0 and values[v - 1] > x:
-        values[v] = values[v - 1]
         v -= 1
+    if v > 0 and values[v - 1] == x:
+        return n
+    for k in range(n, v, -1):
+        values[k] = values[k - 1]
     values[v] = x
     return n + 1
 
 
-cdef int32_t finish_grid(const Grid *grid, const double *table, double *scratch) noexcept nogil:
+cdef int32_t finish_grid(Grid *grid, double *table, double *scratch) noexcept nogil:
     """Number of points of the grid, 0 if there is none.
 
     Points are counted from the lowest value on, which may round differently than from the anchor:
@@ -421,9 +445,13 @@ cdef int32_t finish_grid(const Grid *grid, const double *table, double *scratch)
     """
     cdef Py_ssize_t n, v
     cdef int32_t c, previous = -1
+    if grid.n_first == 0:
+        return 0
+    if grid.n_first < FIRST_VALUES:
+        _guess_from_first(grid, table, scratch)
     if not grid.alive:
         return 0
-    n = _distinct(grid, table, NAN, scratch)
+    n = _distinct(grid, table, scratch)
     for v in range(n):
         c = <int32_t> ((scratch[v] - grid.low) * grid.inverse + 0.5)
         if c <= previous:
