@@ -249,6 +249,7 @@ class _Grown:
         if by_path:
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(tree, problem))
+        self._children, self._levels = child_ids(tree), nodes_by_depth(tree)
         samples = problem.training_samples
         self.models = fit_models(
             tree, self.data, samples, problem.apply(tree, samples), self._penalties,
@@ -278,11 +279,11 @@ class _Grown:
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
-        m, children = self.tree.n_internal, child_ids(self.tree)
+        m, children = self.tree.n_internal, self._children
         stops = np.append(is_leaf, np.full(m + 1, True))
         top = np.full(2 * m + 1, -1)
         top[0] = 0 if stops[0] else -1
-        for nodes in nodes_by_depth(self.tree):
+        for nodes in self._levels:
             for side in children[nodes].T:
                 top[side] = np.where(
                     top[nodes] >= 0, top[nodes], np.where(stops[side], side, -1))
