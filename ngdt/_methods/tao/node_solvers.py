@@ -60,7 +60,12 @@ class NewtonSolver:
     def __init__(self, params, problem):
         self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
         self.is_l1, self.directions = params.penalty == "l1", problem.directions
-        self.moments = problem.moments if self.is_l1 else None
+        if self.is_l1:
+            # How far a sample may be from where a scaled feature is zero, and how far most are.
+            moments, center = problem.moments, self.scaling.center
+            with np.errstate(over="ignore"):
+                self.reach = np.maximum(moments.high - center, center - moments.low)
+            self.std = moments.std
         self.make_solver = partial(
             LinearSolver, penalty=params.penalty, deadline=problem.control.deadline)
         self.solver = self.make_solver(problem.data, self.scaling)
@@ -104,13 +109,10 @@ class NewtonSolver:
 
         They would count as features of the split, and be written in its rule.
         """
-        moments, center = self.moments, self.scaling.center
         with np.errstate(over="ignore", invalid="ignore"):
             size = np.abs(weights) / self.scaling.scale
-            largest = (size * moments.std).max(initial=0.0)
-            # How far a sample may be from where the scaled feature is zero.
-            reach = np.maximum(moments.high - center, center - moments.low)
-            is_rounding = size * reach < _ROUNDING * largest
+            largest = (size * self.std).max(initial=0.0)
+            is_rounding = size * self.reach < _ROUNDING * largest
         if not np.isfinite(largest) or not weights[is_rounding].any():
             return weights
         return np.where(is_rounding, 0.0, weights)
