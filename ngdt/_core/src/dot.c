@@ -71,18 +71,21 @@ SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
  * is ever -0.0), so what is skipped here does not show: the bits are those of the dense loops. */
 
 /* Each product goes to the partial sum that the dense loop adds it to. That of an axis-aligned
- * split needs none. */
+ * split needs none, and sets none to zero. An initializer would be an instruction that takes as long as
+ * a product of twenty weights. */
 #define DENSE_DOT_SPARSE(NAME, TX)                                                                \
     double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
                 const int32_t *columns, ptrdiff_t n_w)                                            \
     {                                                                                             \
         const TX *x = (const TX *)x_;                                                             \
-        double sum[16] = {0.0}, rest = 0.0;                                                       \
-        const ptrdiff_t end16 = n & ~(ptrdiff_t)15, end4 = n & ~(ptrdiff_t)3;                     \
-        ptrdiff_t k = 0;                                                                          \
         (void)indices;                                                                            \
         if (n_w == 1)                                                                             \
             return 0.0 + (double)x[columns[0]] * w[0];                                            \
+        double sum[16], rest = 0.0;                                                               \
+        const ptrdiff_t end16 = n & ~(ptrdiff_t)15, end4 = n & ~(ptrdiff_t)3;                     \
+        ptrdiff_t k = 0;                                                                          \
+        for (int lane = 0; lane < 16; lane += 4)                                                  \
+            *(v4d_any *)(sum + lane) = (v4d){0.0};                                                \
         for (; k < n_w && columns[k] < end16; k++)                                                \
             sum[columns[k] & 15] += (double)x[columns[k]] * w[k];                                 \
         for (; k < n_w && columns[k] < end4; k++)                                                 \
