@@ -75,9 +75,9 @@ cdef enum:
 
 cdef struct Grid:
     # A guess at the even spacing of a feature's values, refined as values come in. A table of
-    # MAX_POINTS numbers holds the first values as they come; the inverse is NaN then. Once there are
-    # FIRST_VALUES of them, it holds the value seen at each point, modulo MAX_POINTS; NaN where there
-    # was none.
+    # MAX_POINTS numbers holds the first values as they come, until there are FIRST_VALUES; the
+    # inverse is NaN then. From the first guess on, it holds the value seen at each point, modulo
+    # MAX_POINTS; NaN where there was none.
     bint alive
     int n_first, n_guesses
     double anchor, inverse, low, high
