@@ -7,6 +7,9 @@ from typing_extensions import disjoint_base
 
 from ngdt._core.samples import Samples
 
+def depths(
+    left: NDArray[np.int32], right: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
 @disjoint_base
 class FlatTree:
     thresholds: NDArray[np.float64]

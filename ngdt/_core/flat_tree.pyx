@@ -17,6 +17,41 @@ from libc.stdint cimport int32_t, uintptr_t
 from ngdt._core.samples cimport Reader, Sample, Samples, check_ids
 
 
+def depths(const int32_t[::1] left not None, const int32_t[::1] right not None):
+    """Depths of the nodes and leaves of a tree, and whether its children form one.
+
+    Parameters
+    ----------
+    left, right : ndarray of int32, shape (n_internal,)
+        Children of the nodes.
+
+    Returns
+    -------
+    node_depths, leaf_depths : ndarray of int32
+    fault : int
+        -1, or the first child at fault, as twice the number of its parent, and one more if it is a
+        right child: one out of range, numbered before its parent (which every cycle contains), or
+        with another parent. The depths are then no more than begun.
+    """
+    cdef Py_ssize_t m = left.shape[0], node, k
+    cdef int32_t child
+    node_depths, leaf_depths = (np.full(n, -1, dtype=np.int32) for n in (m, m + 1))
+    cdef int32_t[::1] node_depth = node_depths, leaf_depth = leaf_depths
+    cdef int32_t *depth = &node_depth[0] if m else &leaf_depth[0]
+    depth[0] = 0
+    for k in range(2 * m):
+        node = k // 2
+        child = right[node] if k % 2 else left[node]
+        if child >= m or ~child > m or 0 <= child <= node:
+            return node_depths, leaf_depths, k
+        depth = &node_depth[child] if child >= 0 else &leaf_depth[~child]
+        if depth[0] >= 0:
+            return node_depths, leaf_depths, k
+        depth[0] = node_depth[node] + 1
+    # m nodes have 2m child slots; all distinct and in range, they cover m-1 nodes and m+1 leaves.
+    return node_depths, leaf_depths, -1
+
+
 cdef class FlatTree:
     """The arrays of a tree, as kernels read them. `Tree` checks them and has the public methods.
 

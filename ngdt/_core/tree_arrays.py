@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from ngdt._core.flat_tree import depths
 from ngdt._util.validation import check_csr, check_finite, error_prefix
 
 # Largest share of weights that are not zero for which products with sparse weights are faster.
@@ -21,8 +22,7 @@ def checked_arrays(
     right = integers("children_right", children_right)
     check_lengths(m, thresholds, left, right)
     leaves = checked_leaves((m, p), values, slopes, ranges)
-    node_depths, leaf_depths = depths(left.tolist(), right.tolist())
-    return dense, csr, p, thresholds, left, right, *leaves, node_depths, leaf_depths
+    return dense, csr, p, thresholds, left, right, *leaves, *checked_depths(left, right)
 
 
 def checked_weights(weights):
@@ -139,39 +139,22 @@ def read_only(array):
     return array
 
 
-def depths(left, right):
-    """Check that the children form one binary tree; return the depths of its nodes and leaves.
-
-    Raises ValueError naming the array at fault: ids out of range, a child numbered before its
-    parent (which every cycle contains), a node or leaf with two parents or none.
-    """
-    m = len(left)
-    node_depth = np.zeros(m, dtype=np.int32)
-    leaf_depth = np.full(m + 1, -1, dtype=np.int32)
-    if m == 0:
-        return node_depth, np.zeros(1, dtype=np.int32)
-    seen = np.zeros(m, dtype=bool)
-    for node in range(m):
-        for name, child in (("children_left", left[node]), ("children_right", right[node])):
-            if child >= m or ~child > m:
-                raise ValueError(
-                    f"{name}[{node}] = {child} is out of range for {m} internal nodes "
-                    f"(expected an id in {node + 1}..{m - 1}, or ~leaf in {-m - 1}..-1)")
-            if 0 <= child <= node:
-                raise ValueError(
-                    f"{name}[{node}] = {child}: a child must come after its parent "
-                    "(this also rules out cycles)")
-            is_leaf = child < 0
-            if (leaf_depth[~child] >= 0) if is_leaf else seen[child]:
-                what = f"leaf {~child}" if is_leaf else f"node {child}"
-                raise ValueError(f"{name}[{node}] = {child}: {what} already has a parent")
-            if is_leaf:
-                leaf_depth[~child] = node_depth[node] + 1
-            else:
-                seen[child] = True
-                node_depth[child] = node_depth[node] + 1
-    # m nodes have 2m child slots; all distinct and in range, they cover m-1 nodes and m+1 leaves.
-    return node_depth, leaf_depth
+def checked_depths(left, right):
+    """Depths of the nodes and leaves; a ValueError unless the children form one binary tree."""
+    node_depths, leaf_depths, fault = depths(left, right)
+    if fault < 0:
+        return node_depths, leaf_depths
+    m, (node, side) = len(left), divmod(fault, 2)
+    name, child = (("children_left", left), ("children_right", right))[side]
+    child = int(child[node])
+    if child >= m or ~child > m:
+        raise ValueError(
+            f"{name}[{node}] = {child} is out of range for {m} internal nodes "
+            f"(expected an id in {node + 1}..{m - 1}, or ~leaf in {-m - 1}..-1)")
+    what = f"leaf {~child} already has a parent" if child < 0 else (
+        f"node {child} already has a parent" if child > node else
+        "a child must come after its parent (this also rules out cycles)")
+    raise ValueError(f"{name}[{node}] = {child}: {what}")
 
 
 def _array(name, array, wanted, kinds, ndim):
