@@ -239,7 +239,7 @@ cdef class FlatTree:
                 self.predict_linear(&x, leaf[i], &prediction[i, 0])
         return out
 
-    def nearest_products(
+    def _nearest_products(
         self, Samples data not None, const int32_t[::1] samples not None,
         const int32_t[::1] column not None, const double[::1] weight not None
     ):

@@ -468,7 +468,7 @@ class Tree(FlatTree):
             return self.values[leaf]
         return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
 
-    def apply_by_threads(self, data, n_jobs):
+    def _apply_by_threads(self, data, n_jobs):
         """Leaf that each sample reaches, by several threads.
 
         Parameters
@@ -488,7 +488,7 @@ class Tree(FlatTree):
             n, n_jobs, _samples_per_thread(data))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def predict_finite(self, data, predict, n_jobs):
+    def _predict_finite(self, data, predict, n_jobs):
         """Leaves and, if wanted, predictions, in one pass that looks for missing values.
 
         Parameters
@@ -502,7 +502,7 @@ class Tree(FlatTree):
         Returns
         -------
         leaf : ndarray of int32, shape (n_samples,), or None
-            None if a value may not be finite: check the data before `apply_by_threads`.
+            None if a value may not be finite: check the data before `_apply_by_threads`.
         predictions : ndarray of shape (n_samples, n_outputs), or None
         """
         is_linear = predict and self.slopes is not None

@@ -233,12 +233,12 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             if self._table.is_identity:
                 # A search for NaN and infinity costs as much as routing. Scores reveal both.
                 data = tree.samples_of(raw.numbers)
-                leaf, predictions = tree.predict_finite(data, predict, self.n_jobs)
+                leaf, predictions = tree._predict_finite(data, predict, self.n_jobs)
                 if leaf is not None:
                     return tree, leaf, predictions
             X = self._table.transform(raw)
         data = tree.samples_of(X)
-        leaf = tree.apply_by_threads(data, self.n_jobs)
+        leaf = tree._apply_by_threads(data, self.n_jobs)
         return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
 
     def _predictions(self, X, check_input):

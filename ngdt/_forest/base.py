@@ -245,7 +245,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
     def _leaves(self, data):
         return np.stack(
-            [tree.apply_by_threads(data, self.n_jobs) for tree in self._trees()], axis=1)
+            [tree._apply_by_threads(data, self.n_jobs) for tree in self._trees()], axis=1)
 
     def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
         """Internal nodes on the paths of each sample.

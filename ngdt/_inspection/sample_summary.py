@@ -72,7 +72,7 @@ class SampleSummary:
         is_classifier : bool, default=False
             Whether the outputs of the tree are logits of classes.
         """
-        left, right, leaf = tree.nearest_products(data, samples, *_single_features(tree))
+        left, right, leaf = tree._nearest_products(data, samples, *_single_features(tree))
         of_leaves = () if tree.slopes is None else (
             _at_leaves(tree, X, data, samples, leaf, is_classifier))
         return cls(
