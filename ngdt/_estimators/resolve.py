@@ -80,7 +80,7 @@ def resolve_problem(estimator, X, targets, sample_weight, encoder):
 def resolve_given_tree(tree, problem, encoder):
     """A tree in the units of y, as the initial tree of a problem: checked, for encoded targets."""
     with error_prefix("init"):
-        problem.check_shapes(tree)
+        problem._check_shapes(tree)
     return encoder.scale_leaf_values(tree, problem.loss)
 
 

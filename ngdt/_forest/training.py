@@ -95,7 +95,7 @@ class _Job:
                 result = train(part, init, optimizers)
             except Stopped as stopped:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
-        part.check_shapes(result.tree)
+        part._check_shapes(result.tree)
         tree = far_targets.restore(widen(result.tree, features, problem.X.shape[1]))
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,

@@ -43,7 +43,7 @@ class Initializer(Algorithm):
                 tree = self._initialize(problem.replace(control=problem.control.unstored()))
                 self._check_type("_initialize", tree, Tree)
                 step.result = tree
-        problem.check_shapes(step.result)
+        problem._check_shapes(step.result)
         return step.result
 
     @abstractmethod

@@ -57,7 +57,7 @@ class Optimizer(Algorithm):
             By Ctrl-C, a KeyboardInterrupt with the best tree so far, if there is one.
         """
         self.check(problem)
-        problem.check_shapes(tree)
+        problem._check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
         with problem.control.checkpoint.step(OptimizerResult) as step:
@@ -65,9 +65,9 @@ class Optimizer(Algorithm):
                 result = self._optimize(tree, problem.winsorized if self.winsorizes else problem)
                 self._check_type("_optimize", result, OptimizerResult)
                 if self.winsorizes:
-                    result = replace(result, tree=problem.refit_moved(result.tree))
+                    result = replace(result, tree=problem._refit_moved(result.tree))
                 step.result = result
-        problem.check_shapes(step.result.tree)
+        problem._check_shapes(step.result.tree)
         return step.result
 
     @abstractmethod

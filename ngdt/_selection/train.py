@@ -125,7 +125,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
         if not isinstance(algorithm, Tree):
             algorithm.check(problem)
     if isinstance(init, Tree):
-        problem.check_shapes(init)
+        problem._check_shapes(init)
     comparison = _Comparison(problem, Candidate("", init, tuple(optimizers)), baseline,
                              validation_fraction)
     history = empty_history(optimizers)

@@ -35,7 +35,7 @@ class FarTargets:
             Only leaves that come closer to the near targets are moved: the tree may have been
             fitted to other samples, without these far targets.
         """
-        self._given, self._start = tree, self.near.adapt_leaves(tree, self.problem)
+        self._given, self._start = tree, self.near._adapt_leaves(tree, self.problem)
         if self._start is not tree:
             before, after = self._leaf_errors(tree), self._leaf_errors(self._start)
             self._start = choose_leaves(after < before, self._start, tree)
@@ -55,7 +55,7 @@ class FarTargets:
             targets move no leaf but their own.
         """
         is_given = tree == self._start
-        moved = self._given if is_given else self.problem.adapt_leaves(
+        moved = self._given if is_given else self.problem._adapt_leaves(
             tree, self.near, self.least_share)
         if self.problem.directions is None or tree.slopes is not None:
             return moved

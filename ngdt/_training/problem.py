@@ -42,7 +42,7 @@ _MIN_FAR = 5
 
 
 class _Computed(dict):
-    """Results of `Problem.once`, and a lock: threads that need the same wait for the first."""
+    """Results of `Problem._once`, and a lock: threads that need the same wait for the first."""
 
     def __init__(self, *args, **computed):
         super().__init__(*args, **computed)
@@ -143,7 +143,7 @@ class Problem:
     def __post_init__(self):
         if self.validation_weight is None:
             object.__setattr__(self, "own_validation", False)
-        # What `once` has made. Copies share what does not depend on the replaced fields.
+        # What `_once` has made. Copies share what does not depend on the replaced fields.
         object.__setattr__(self, "_computed", _Computed())
 
     def replace(self, **changes) -> "Problem":
@@ -216,7 +216,7 @@ class Problem:
         """
         return self._copy(_Computed(self._computed, **computed))
 
-    def sharing(self, other: "Problem") -> "Problem":
+    def _sharing(self, other: "Problem") -> "Problem":
         """A copy that shares all computed properties of a problem with the same data.
 
         Parameters
@@ -269,7 +269,7 @@ class Problem:
         X = self.X.data if sparse.issparse(self.X) else self.X
         return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
         """Compute a value at first use, and share it with all copies for which it is true.
 
         Parameters
@@ -292,12 +292,12 @@ class Problem:
     @property
     def data(self) -> Samples:
         """X in the form that the kernels read."""
-        return self.once("data", lambda: Samples(self.X))
+        return self._once("data", lambda: Samples(self.X))
 
     @property
     def moments(self) -> Moments:
         """Mean, spread and range of each feature over the training samples."""
-        return self.once("moments", lambda: Moments.of(self.X, self.sample_weight))
+        return self._once("moments", lambda: Moments.of(self.X, self.sample_weight))
 
     @property
     def varying(self) -> np.ndarray:
@@ -311,7 +311,7 @@ class Problem:
     @property
     def scaling(self) -> Scaling:
         """The scaling in which split weights are trained, measured on the training samples."""
-        return self.once("scaling", lambda: Scaling.fit(
+        return self._once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
             None if self.standardize is False else self.moments,
             keep_tails=not self.loss.is_classifier, fill=self.fill))
@@ -323,8 +323,8 @@ class Problem:
         Those of features and, if the loss is the squared error, of targets. The problem itself if
         no training sample has a far value.
         """
-        made = self.once("winsorized", self._winsorize)
-        return self if made is None else self.replace(X=made.X, y=made.y).sharing(made)
+        made = self._once("winsorized", self._winsorize)
+        return self if made is None else self.replace(X=made.X, y=made.y)._sharing(made)
 
     def _winsorize(self):
         whole = self._computed.get("whole")
@@ -347,12 +347,12 @@ class Problem:
             winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None))
 
     @property
-    def target_fences(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def _target_fences(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The smallest and the largest near target; None unless the loss is the squared error."""
         return target_fences(self.y, self.sample_weight) if self.loss.is_squared else None
 
     def _winsorized_targets(self):
-        limits = self.target_fences
+        limits = self._target_fences
         return self.y if limits is None else winsorized(self.y, *limits)
 
     @property
@@ -360,8 +360,8 @@ class Problem:
         """The problem with far targets moved to the fences, if the loss is the squared error.
 
         Samples with far targets have no weight if they are fewer than five. Estimators train on it,
-        and choose by it. Then `adapt_leaves` lets the leaves follow the targets. The problem itself
-        if it has no far target.
+        and choose by it; at the end, the leaves follow the targets. The problem itself if it has no
+        far target.
         """
         def make():
             y = self._winsorized_targets()
@@ -373,11 +373,11 @@ class Problem:
                 near = near.replace(sample_weight=np.where(is_far, 0.0, weight))
             return near.knowing(near=None)
 
-        made = self.once("near", make)
+        made = self._once("near", make)
         return self if made is None else self.replace(
-            y=made.y, sample_weight=made.sample_weight).sharing(made)
+            y=made.y, sample_weight=made.sample_weight)._sharing(made)
 
-    def adapt_leaves(self, tree: Tree, before: "Problem", least_share: float = 0.0) -> Tree:
+    def _adapt_leaves(self, tree: Tree, before: "Problem", least_share: float = 0.0) -> Tree:
         """A tree that was trained on other targets, with leaves for those of this problem.
 
         Parameters
@@ -422,7 +422,7 @@ class Problem:
         Splits reduce the entropy of classes, or the variance of the `split_targets` of the loss.
         Only one thread at a time may use it.
         """
-        return self.once("splitter", lambda: Splitter(
+        return self._once("splitter", lambda: Splitter(
             self.X, self.loss.split_targets(self.y, self.sample_weight), self.sample_weight,
             self.n_outputs, "entropy" if self.loss.is_classifier else "variance"))
 
@@ -438,7 +438,7 @@ class Problem:
             return np.empty(0, dtype=np.int32)
         return np.flatnonzero(self.validation_weight > 0).astype(np.int32)
 
-    def check_shapes(self, tree: Tree) -> None:
+    def _check_shapes(self, tree: Tree) -> None:
         """Raise a ValueError if a tree has another number of features or outputs.
 
         Parameters
@@ -555,7 +555,7 @@ class Problem:
             leaf = self.apply(tree, samples)
         return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))
 
-    def refit_moved(self, tree: Tree) -> Tree:
+    def _refit_moved(self, tree: Tree) -> Tree:
         """The tree with the best values of constant leaves whose winsorized samples differ.
 
         Parameters

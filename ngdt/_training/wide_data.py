@@ -142,7 +142,7 @@ class Screen:
         problem : Problem
             With the same data, but maybe other limits. All share what is computed.
         """
-        return problem.replace(X=self._part.X, fill=self._part.fill).sharing(self._part)
+        return problem.replace(X=self._part.X, fill=self._part.fill)._sharing(self._part)
 
     def reduced(self, tree):
         """The tree for these features alone, or None if it splits by others."""
@@ -231,7 +231,7 @@ def space_of(problem, name):
     if not _SPACES[name].fits(problem):
         return None
     near = problem.winsorized
-    return near.once(name, lambda: _SPACES[name](near))
+    return near._once(name, lambda: _SPACES[name](near))
 
 
 def optimize_reduced(optimizer, tree, problem):
@@ -262,4 +262,4 @@ def optimize_reduced(optimizer, tree, problem):
         result = optimizer.optimize(start, space.of(problem, optimizer.scales_coordinates))
     except Stopped as stopped:
         raise Stopped(space.raw(stopped.tree), stopped.history) from None
-    return replace(result, tree=problem.refit_moved(space.raw(result.tree)))
+    return replace(result, tree=problem._refit_moved(space.raw(result.tree)))

@@ -186,7 +186,7 @@ class Reading:
             np.concatenate([each.sample_weight for each in drawn]), False, known)
         if is_auto(estimator.max_depth):    # as in memory without competing trees
             self.problem = self.problem.replace(max_depth=default_depth(self.problem))
-        self.fences, self.problem = self.problem.target_fences, self.problem.near
+        self.fences, self.problem = self.problem._target_fences, self.problem.near
         # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
         n_samples = sum(each.n_present for each in glances)

@@ -191,11 +191,11 @@ def test_leaves_are_fitted_to_the_samples_that_reach_them():
 def test_trees_for_other_data_are_refused():
     given = problem(LogLoss(), [0, 1, 0, 1, 0, 1], 2)
     leaf = np.empty((0, 2)), [], [], []
-    given.check_shapes(Tree(*leaf, [[0.0, 0.0]]))
+    given._check_shapes(Tree(*leaf, [[0.0, 0.0]]))
     with pytest.raises(ValueError, match="the tree is for 3 outputs, but the data have 2"):
-        given.check_shapes(Tree(*leaf, [[0.0, 0.0, 0.0]]))
+        given._check_shapes(Tree(*leaf, [[0.0, 0.0, 0.0]]))
     with pytest.raises(ValueError, match="the tree is for 5 features, but the data have 2"):
-        given.check_shapes(Tree(np.empty((0, 5)), [], [], [], [[0.0, 0.0]]))
+        given._check_shapes(Tree(np.empty((0, 5)), [], [], [], [[0.0, 0.0]]))
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])

@@ -212,11 +212,11 @@ def test_leaves_are_refitted_to_raw_samples(loss):
     limit = problem.scaling.high[0]
     assert limit == (19.0 if loss.is_classifier else 7.0)    # the last value before the gap
     beyond = Tree([[1.0]], [0.5 * (limit + 100.0)], [~0], [~1], np.zeros((2, problem.n_outputs)))
-    found = problem.refit_moved(beyond)
+    found = problem._refit_moved(beyond)
     assert found == problem.refit_leaves(beyond)
     # No sample changes its side: the values are what training has made them.
     within = beyond.replace(thresholds=[3.5])
-    assert problem.refit_moved(within) is within
+    assert problem._refit_moved(within) is within
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
