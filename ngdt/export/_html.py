@@ -46,7 +46,7 @@ def export_html(
         File to write. An existing one is replaced when the new one is complete. None writes none.
     title : str, default=None
         None takes what the tree is (`ObliqueTreeClassifier.kind_`) or, for a `Tree`, "Decision
-        tree", "Single leaf" or "Linear model".
+        tree", "Single leaf" or "Linear model". It stands below another title.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
     n_terms : int, None or "auto", default="auto"
@@ -88,9 +88,10 @@ def export_html(
     script = _file("_tree.js")
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    kind, size = _kind(model, captions.tree), _size(captions)
     page = writable(Template(_file("_tree.html")).substitute(
-        title=escaped(_title(model, captions.tree) if title is None else str(title)),
-        summary=escaped(_summary(captions)), key=nodes.key(),
+        title=escaped(kind if title is None else str(title)),
+        summary=escaped(size if title is None else f"{kind}: {size}"), key=nodes.key(),
         keys=_KEYS if captions.tree.n_internal else "",
         remarks=escaped(nodes.remarks(unwrap(model)[1])), script=script, hash=digest,
         items="\n".join(_items(captions, nodes, max_depth, unfolded))))
@@ -105,7 +106,7 @@ def _file(name):
     return files("ngdt.export").joinpath(name).read_text(encoding="utf-8")
 
 
-def _title(model, tree):
+def _kind(model, tree):
     kind = getattr(unwrap(model)[1], "kind_", None)
     if kind is not None:
         return f"{kind[0].upper()}{kind[1:]}"
@@ -114,7 +115,7 @@ def _title(model, tree):
     return "Linear model" if has_slopes(tree) else "Single leaf"
 
 
-def _summary(captions):
+def _size(captions):
     tree, counts = captions.tree, captions.n_node_samples
     leaves = count(tree.n_leaves, "leaf", "leaves")
     samples = "" if counts is None else f", {counts[0]} samples"

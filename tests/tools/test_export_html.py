@@ -83,6 +83,12 @@ def test_names_are_text_and_nothing_else(page):
     assert not any(name.startswith("on") for _, attributes in parsed.tags for name in attributes)
 
 
+def test_a_page_says_what_the_tree_is(classifier, page):
+    size = f"{classifier.get_n_leaves()} leaves, depth 3, 150 samples"
+    assert f"\nGreedy oblique tree: {size}\n" in Page(page).text
+    assert f"\nGreedy oblique tree\n{size}\n" in Page(export_html(classifier)).text
+
+
 def test_a_page_is_one_file(page, classifier, tmp_path):
     assert not {"src", "href", "action", "data"} & {
         name for _, attributes in Page(page).tags for name in attributes}
