@@ -107,6 +107,13 @@ def test_a_page_of_the_guide_is_read_in_some_minutes(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_numbers_of_equations_in_tables_are_no_lists(path):
+    """A cell that begins with "(3)" is the third item of a list for docutils, and empty."""
+    cells = re.findall(r"(?m)^ +(?:\* )?- (\(?\d+[.)])(?: .*)?$", path.read_text(encoding="utf-8"))
+    assert cells == []
+
+
 @pytest.mark.parametrize(("expected", "found", "expected_result"), [
     ("0.95\n", "0.9488888\n", True), ("0.95", "0.976", False), ("a (0.9)", "b (0.9)", False),
     ("0.95", "1", False), ("(0.36, 0.06)", "(0.3621, 0.0570)", True), ("3", "4", False)])
