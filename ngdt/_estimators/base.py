@@ -241,9 +241,6 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         leaf = tree._apply_by_threads(data, self.n_jobs)
         return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
 
-    def _predictions(self, X, check_input):
-        return self._route(X, check_input, predict=True)[2]
-
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes on the path of each sample.
 

@@ -278,7 +278,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         -------
         ndarray of shape (n_samples,)
         """
-        best = self._predictions(X, check_input).argmax(axis=1)
+        best = self._of_predictions(np.argmax, X, check_input)
         return self.classes_[best]
 
     def predict_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
@@ -295,7 +295,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return softmax(self._predictions(X, check_input), axis=1)
+        return self._of_predictions(softmax, X, check_input)
 
     def predict_log_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Logarithm of the probability of each label.
@@ -311,4 +311,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return log_softmax(self._predictions(X, check_input), axis=1)
+        return self._of_predictions(log_softmax, X, check_input)
+
+    def _of_predictions(self, function, X, check_input):
+        """A function of the predictions along the classes."""
+        tree, leaf, predictions = self._route(X, check_input, predict=True)
+        if tree.slopes is None and tree.n_leaves < len(leaf):
+            # Once for each leaf: for each sample, it took as long as to route it.
+            return function(tree.values, axis=1)[leaf]
+        return function(predictions, axis=1)

@@ -248,7 +248,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         -------
         ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
         """
-        values = self._predictions(X, check_input)
+        values = self._route(X, check_input, predict=True)[2]
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def predict_quantiles(
