@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from itertools import pairwise
 
 from scipy import sparse
 
@@ -119,6 +120,6 @@ def _tree_object(tree):
 
 def _sparse_rows(matrix):
     """The rows of a CSR matrix as columns and values."""
-    return [
-        {"indices": matrix.indices[first:last].tolist(), "values": matrix.data[first:last].tolist()}
-        for first, last in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)]
+    indices, values = matrix.indices.tolist(), matrix.data.tolist()
+    return [{"indices": indices[first:last], "values": values[first:last]}
+            for first, last in pairwise(matrix.indptr.tolist())]
