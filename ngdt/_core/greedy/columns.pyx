@@ -149,14 +149,17 @@ cdef class BinnedColumns:
     ) noexcept nogil:
         """Choose how many features to read, and how; return the feature after the last."""
         cdef Py_ssize_t most_cells = CELL_BYTES // (4 if tally.whole else 8)
-        cdef Py_ssize_t j, needed, n_cells = 0, n_points = 0, n_entries = 0
+        cdef Py_ssize_t j, needed, most_entries, n_cells = 0, n_points = 0, n_entries = 0
         cdef Py_ssize_t last = min(first + MAX_FEATURES, self.n_features)
         cdef Feature *feature = self.feature
         for j in range(first, last):
             feature.low, feature.inverse = self.low[j], self.inverse[j]
             feature.count = 0
             needed = self.steps[j] * tally.n
-            feature.counted = 0 < needed <= min(most_cells // 2, CELLS_PER_SORTED_ENTRY * n)
+            # Of sparse data, a feature has far fewer entries than the node has samples.
+            most_entries = min(n, self.stored[j])
+            feature.counted = 0 < needed <= min(
+                most_cells // 2, CELLS_PER_SORTED_ENTRY * most_entries)
             if feature.counted:
                 feature.base, feature.base_point = n_cells, n_points
                 n_cells += needed
@@ -165,7 +168,7 @@ cdef class BinnedColumns:
                 n_points += (self.steps[j] + 7) & ~7
             else:
                 feature.base = n_entries
-                n_entries += min(n, self.stored[j])
+                n_entries += most_entries
             # The next block begins with this one. The first feature of a block always fits: a table
             # holds two of the largest that are counted, a list all samples of one.
             if n_cells > most_cells or n_points > self.seen.shape[0] or (
