@@ -26,6 +26,7 @@ cdef class FlatTree:
     cdef const double[:, ::1] _ranges
 
     cdef int _check_width(self, Samples data) except -1
+    cdef int32_t[::1] _only_columns(self)
 
     cdef inline double product(self, const Sample *x, int node) noexcept nogil:
         cdef int64_t start

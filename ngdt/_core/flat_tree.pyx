@@ -196,8 +196,12 @@ cdef class FlatTree:
             raise ValueError(f"out has the shape ({out.shape[0]}, {out.shape[1]})")
         # Dense weights meet every value, so that no NaN is passed over.
         cdef Reader reader = Reader(data, False)
+        # Looked for only where there are samples enough to make up for it.
+        cdef bint has_columns = not data.is_sparse and stop - first > self.n_internal
+        cdef int32_t[::1] column = self._only_columns() if has_columns else None
         cdef Py_ssize_t i
         cdef double score
+        cdef int node
         cdef Sample x
         with nogil:
             for i in range(first, stop):
@@ -211,11 +215,32 @@ cdef class FlatTree:
                 if not isfinite(score):
                     finite = False
                     break
-                leaf[i] = self.leaf_below(&x, self.child(0, score))
+                node = self.child(0, score)
+                # Of finite values, one product tells the decision of an axis-aligned split.
+                while has_columns and node >= 0 and column[node] >= 0:
+                    score = x.dot_sparse(
+                        x.values, x.indices, x.n, &self._weights[node, column[node]],
+                        &column[node], 1) - x.offset * self._thresholds[node]
+                    node = self.child(node, score)
+                leaf[i] = self.leaf_below(&x, node)
                 if predicts:
                     # Here, not in a pass of its own: the sample is still in the cache.
                     self.predict_linear(&x, leaf[i], &out[i, 0])
         return finite
+
+    cdef int32_t[::1] _only_columns(self):
+        """The column of the only weight of each node that is not zero; -1 where others are."""
+        cdef int32_t[::1] column = np.empty(self.n_internal, dtype=np.int32)
+        cdef Py_ssize_t node, j, n_nonzero
+        for node in range(self.n_internal):
+            n_nonzero = 0
+            for j in range(self.n_features):
+                if self._weights[node, j] != 0.0:
+                    column[node] = <int32_t> j
+                    n_nonzero += 1
+            if n_nonzero != 1:
+                column[node] = -1
+        return column
 
     def _predict_linear(
             self, const int32_t[::1] leaf, Samples data not None, const int32_t[::1] samples):
