@@ -22,9 +22,10 @@ def _text(explanations, arguments):
 def _png(explanations, arguments):
     if len(explanations) > 1:
         raise Mistake("a picture shows one row: give --row a single number")
-    pyplot()
+    plt = pyplot()
     (explanation,) = explanations
-    return image(plot_explanation(explanation, n_terms=arguments.n_terms)[0].figure)
+    plot_explanation(explanation, n_terms=arguments.n_terms)
+    return image(plt.gcf())     # not of its axes: of a single leaf, there are none
 
 
 FORMATS = {"text": (_text, (".txt",)), "png": (_png, (".png",))}

@@ -300,6 +300,16 @@ def test_explain(run, folder):
     assert (folder / "why.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_picture_of_a_single_leaf(run, folder):
+    pytest.importorskip("matplotlib")
+    X = pd.DataFrame({"a": np.zeros(9)})
+    X.to_csv(folder / "zeros.csv", index=False)
+    ngdt.save(ngdt.ObliqueTreeClassifier(init="info_gain", optimizer=None).fit(X, [0, 1, 1] * 3),
+              folder / "leaf.ngdt")
+    run("explain", "leaf.ngdt", "zeros.csv", "-o", "leaf.png")
+    assert (folder / "leaf.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("name", [name for name in EXPORTS if name != "onnx"])
 def test_export_writes_every_format(name, run, folder):
     file = f"model{EXPORTS[name][1][0]}"
