@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._inspection.pipelines import unwrap
 from ngdt.plotting._style import BLUE, RED, check_axes, import_pyplot
 
 
@@ -14,8 +15,9 @@ def plot_history(history, *, ax=None):
     Parameters
     ----------
     history : mapping or fitted estimator
-        The metrics by epoch, ``history_`` of an estimator, or the estimator itself. The entries
-        "bound" and "loss" are drawn as lines.
+        The metrics by epoch, ``history_`` of an estimator, or the estimator itself, of a single
+        tree; of a pipeline or a search, the tree in it. The entries "bound" and "loss" are drawn as
+        lines.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure.
 
@@ -32,11 +34,15 @@ def plot_history(history, *, ax=None):
     ['upper bound', 'training loss']
     """
     if not isinstance(history, Mapping):
-        if not hasattr(history, "fit"):
-            raise TypeError(
-                f"history must be a mapping or a fitted estimator, got {type(history).__name__}")
-        check_is_fitted(history, "history_")
-        history = history.history_
+        _, model = unwrap(history)
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+        if not hasattr(model, "history_"):
+            hint = ": pass one of its trees, such as estimators_[0]" * hasattr(
+                model, "estimators_")
+            raise TypeError("history must be a mapping or a fitted estimator of a single tree, got "
+                            f"{type(model).__name__}{hint}")
+        history = model.history_
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")

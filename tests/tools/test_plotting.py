@@ -4,11 +4,22 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers import complete_tree
-from ngdt import ObliqueTreeClassifier, Tree, plotting, tao_path
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    TAOPathCV,
+    Tree,
+    plotting,
+    tao_path,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.usefixtures("plt")
@@ -92,6 +103,13 @@ def test_history_of_an_estimator(iris):
     assert {"upper bound", "training loss"} <= {line.get_label() for line in lines}
 
 
+def test_history_of_the_tree_in_a_pipeline_or_a_search(iris):
+    tree = ObliqueTreeClassifier(max_depth=1, optimizer="ssgd", random_state=0)
+    for model in (make_pipeline(StandardScaler(), tree), GridSearchCV(tree, {}, cv=2),
+                  TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=1, cv=2)):
+        assert plotting.plot_history(model.fit(*iris)).get_lines()
+
+
 def test_history_of_a_greedy_tree_is_an_empty_plot(classifier):
     ax = plotting.plot_history(classifier)
     assert list(ax.get_lines()) == []
@@ -118,8 +136,13 @@ def test_wrong_arguments(classifier, iris):
             plotting.plot_tree(model)
     with pytest.raises(TypeError, match=r"DecisionTreeClassifier: convert it by Tree.from"):
         plotting.plot_tree(DecisionTreeClassifier().fit(*iris))
-    with pytest.raises(TypeError, match="history must be"):
-        plotting.plot_history(3)
+    forest = ObliqueForestClassifier(2, optimizer=None).fit(*iris)
+    for history, hint in ((3, "int$"), (GaussianNB().fit(*iris), "GaussianNB$"),
+                          (forest, "Forest.*: pass one of its trees, such as estimators_")):
+        with pytest.raises(TypeError, match=rf"^history must be .*{hint}"):
+            plotting.plot_history(history)
+    with pytest.raises(NotFittedError):
+        plotting.plot_history(ObliqueTreeClassifier())
     with pytest.raises(TypeError, match="path must be"):
         plotting.plot_path(classifier)
     with pytest.raises(TypeError, match=r"explanation must be one that .*, got ObliqueTree"):
