@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +20,7 @@ from ngdt._estimators.description import describe
 from ngdt._estimators.edited import EditsTree
 from ngdt._estimators.resolve import (
     check_batches,
+    cloned,
     expects_samples,
     is_auto,
     is_soft,
@@ -196,7 +196,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             `impurities` : ndarray of shape (n_subtrees,)
                 Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
         """
-        fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
+        fitted = cloned(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
         # Far targets are near, as where `fit` prunes.
         sequence = pruning_sequence(

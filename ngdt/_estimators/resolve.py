@@ -184,6 +184,20 @@ def resolve_init(estimator, optimizers, fitted):
     return init if isinstance(init, Tree) else _named("init", init, *_INIT)
 
 
+def cloned(estimator):
+    """A clone whose `init` is that of the estimator: a clone of a fitted one is not fitted.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    estimator
+    """
+    return clone(estimator).set_params(init=estimator.init)
+
+
 def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
     """The optimizers, and linear leaves last where a given tree would lose its linear leaves.
 

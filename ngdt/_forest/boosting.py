@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._estimators.hints import ChecksParameters
-from ngdt._estimators.resolve import resolve_loss
+from ngdt._estimators.resolve import cloned, resolve_loss
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
@@ -155,7 +155,7 @@ class ObliqueBoostingRegressor(
 
     def _whole(self):
         """One forest of all trees, checked for what only boosting asks for."""
-        forest = clone(ObliqueForestRegressor(50) if self.estimator is None else self.estimator)
+        forest = cloned(ObliqueForestRegressor(50) if self.estimator is None else self.estimator)
         if self.random_state is not None:
             forest.set_params(random_state=self.random_state)
         forest._validate_params()
@@ -297,7 +297,7 @@ def _divided(whole):
     """Both forests, each with a share of the trees and a seed of its own."""
     n_first = round(FIRST_SHARE * whole.n_estimators)
     seeds = check_random_state(whole.random_state).randint(np.iinfo(np.int32).max, size=2)
-    return [clone(whole).set_params(n_estimators=n, oob_score=True, random_state=int(seed))
+    return [cloned(whole).set_params(n_estimators=n, oob_score=True, random_state=int(seed))
             for n, seed in zip((n_first, whole.n_estimators - n_first), seeds, strict=True)]
 
 
@@ -337,7 +337,7 @@ def _fit_near(first, X, y, sample_weight, groups):
     is_far = (weight > 0.0) & (near != columns).any(axis=1)
     forest, near = first, near.reshape(targets.shape)
     if is_far.any() and _is_whole(first):
-        targets, forest, weight = near, clone(first), np.where(is_far, 0.0, weight)
+        targets, forest, weight = near, cloned(first), np.where(is_far, 0.0, weight)
         _fit(forest, X, near, sample_weight, groups)
     missed, weight = _missed(forest, targets, weight)
     if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:

@@ -14,6 +14,7 @@ from ngdt._core.structure import sums_above_leaves
 from ngdt._core.tree import check_is_tree
 from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._estimators.resolve import cloned
 from ngdt._estimators.run import running
 from ngdt._util.numbers import aligned
 from ngdt._util.validation import check_weight, error_prefix
@@ -307,8 +308,7 @@ def warm_started(estimator):
         raise ValueError(
             f"the optimizer of estimator must be 'tao' or an instance of TAO, "
             f"got {estimator.optimizer!r}")
-    model = clone(estimator)
-    return model.set_params(
+    return cloned(estimator).set_params(
         optimizer=clone(optimizer), validation_fraction=None, warm_start=True)
 
 

@@ -141,3 +141,12 @@ def test_the_path_of_targets_whose_squares_overflow_has_no_nan(unit):
     assert path.ccp_alphas[0] == 0.0        # it was NaN
     assert (path.ccp_alphas[1:] == np.inf).all()
     assert (path.impurities == np.inf).all()
+
+
+def test_the_path_of_a_tree_that_starts_from_a_fitted_one():
+    X, y = load_diabetes(return_X_y=True)
+    parameters = dict(optimizer=None, leaf="constant")
+    init = ObliqueTreeRegressor(3, **parameters).fit(X, y)
+    paths = [ObliqueTreeRegressor(init=each, **parameters).cost_complexity_pruning_path(X, y)
+             for each in (init, init.tree_)]
+    np.testing.assert_array_equal(paths[0].ccp_alphas, paths[1].ccp_alphas)

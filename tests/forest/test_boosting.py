@@ -90,6 +90,14 @@ def test_defaults(smooth):
     assert model.score(X[30:], y[30:]) > 0.6
 
 
+def test_the_trees_may_start_from_a_fitted_one(smooth):
+    init = ngdt.ObliqueTreeRegressor(2, leaf="constant", optimizer=None).fit(*smooth)
+    models = [ObliqueBoostingRegressor(ObliqueForestRegressor(
+        5, init=each, optimizer="tao", leaf="constant"), random_state=0).fit(*smooth)
+        for each in (init, init.tree_)]
+    np.testing.assert_array_equal(*(model.predict(smooth[0]) for model in models))
+
+
 def test_several_targets(smooth):
     X, y = smooth
     model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, np.c_[y, -2 * y])

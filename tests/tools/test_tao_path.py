@@ -38,6 +38,14 @@ def tao_tree(depth=5, **parameters):
 
 # -- the path -----------------------------------------------------------------------------------
 
+def test_the_first_tree_may_be_that_of_a_fitted_estimator(digits):
+    X, y, *_ = digits
+    init = ObliqueTreeClassifier(3, init="info_gain", optimizer=None).fit(X[:300], y[:300])
+    paths = [tao_path(X[:300], y[:300], Cs=[0.01], estimator=ObliqueTreeClassifier(
+        init=each, optimizer=TAO(max_passes=1))) for each in (init, init.tree_)]
+    assert paths[0].trees == paths[1].trees
+
+
 def test_each_tree_is_trained_from_the_one_before(digits):
     X, y, _, _ = digits
     Cs = [0.3, 0.1, 0.02]
