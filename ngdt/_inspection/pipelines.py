@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -32,7 +33,9 @@ def unwrap(model):
 
 
 def _chosen(model):
-    """The estimator that a search has chosen and fitted; None if the model is no search."""
+    """The estimator that a search has chosen, or that is frozen; None if there is none."""
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
     if hasattr(model, "best_estimator_"):
         return model.best_estimator_
     return getattr(model, "estimator_", None) if isinstance(
@@ -55,11 +58,11 @@ def transformers(pipeline):
 
 
 def _flat(steps):
-    """Steps; a pipeline is replaced by its own steps."""
+    """Steps; a pipeline is replaced by its own steps, and a frozen one by what is frozen."""
     return [
         each for step in steps for each in (
             _flat([*transformers(step).values(), step[-1]]) if isinstance(step, Pipeline)
-            else [step])]
+            else _flat([step.estimator]) if isinstance(step, FrozenEstimator) else [step])]
 
 
 def transform(steps, X):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -21,7 +22,7 @@ from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.pipelines import units_of
-from ngdt.export import export_graphviz, export_rules
+from ngdt.export import export_graphviz, export_rules, export_text
 
 
 def table(n=80):
@@ -150,6 +151,9 @@ def test_names_pass_through_the_steps(iris):
     assert re.match("if [cd] <= ", alone)
     scaled = make_pipeline(StandardScaler(), tree).fit(X, iris[1])
     assert rules_text(scaled) == alone     # the same split, in the same units
+    frozen = make_pipeline(FrozenEstimator(scaled[0]), FrozenEstimator(scaled[1]))
+    assert rules_text(frozen) == alone
+    assert export_text(FrozenEstimator(tree)) == export_text(tree)
     nested = make_pipeline(make_pipeline(StandardScaler()), scaled)
     search = GridSearchCV(nested, {"pipeline-2__standardscaler__with_mean": [True]}, cv=2)
     assert rules_text(search.fit(X, iris[1])) == alone
