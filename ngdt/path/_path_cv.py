@@ -62,8 +62,9 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         As in scikit-learn: None stands for 5 folds, stratified for a classifier. Samples of weight
         zero are in no fold.
     scoring : str, callable or None, default=None
-        As in scikit-learn: a name, or ``scorer(estimator, X, y)``. None stands for accuracy or R2.
-        A C whose score is NaN or infinite in any fold is not chosen.
+        As in scikit-learn: a name, or ``scorer(estimator, X, y)``, which with weights is also given
+        `sample_weight`, by this name. None stands for accuracy or R2. A C whose score is NaN or
+        infinite in any fold is not chosen.
     rule : {"best", "one_standard_error"}, default="best"
         Choice of C: the one with the best mean score or, for a smaller tree, the smallest one
         whose mean score is within one standard error of the best.
