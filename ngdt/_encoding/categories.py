@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
-from numbers import Real
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 from scipy.stats import rankdata
 
 from ngdt._encoding.columns import is_missing
-from ngdt._util.numbers import format_number
+from ngdt._util.numbers import exact, format_number
 
 # Least number of samples that a feature of categories or gaps tells from others: the spread of one
 # that a single sample has would make its weight, and so all unknown values, count as much as the
@@ -69,8 +69,11 @@ def category_text(category):
 
 
 def plain_text(category):
-    """A category without quotes."""
-    return format_number(category) if isinstance(category, Real) else str(category)
+    """A category without quotes; a number with all its digits, since others differ in the last."""
+    if isinstance(category, Integral):
+        return str(int(category))
+    is_number = isinstance(category, Real) and np.isfinite(category)
+    return format_number(exact(category)) if is_number else str(category)
 
 
 class TargetTest:

@@ -306,3 +306,17 @@ def test_rules_need_a_number_if_one_of_their_conditions_does():
         pd.DataFrame({"own": own}), [each is True for each in own])
     bools.tree_ = Tree([[2.0, 3.0]], [1.0], [~0], [~1], np.eye(2))
     assert rules_text(bools).startswith("if own is False:\n")
+
+
+@pytest.mark.parametrize(("codes", "shown"), [
+    ([10115, 10117, 10119], ["10115", "10117", "10119"]),
+    ([12345678.0, 12345679.0, 12345680.0], ["12345678", "12345679", "12345680"]),
+    ([2**60, 2**60 + 1, 2**60 + 2], [str(2**60 + k) for k in range(3)]),
+    ([0.3331, 0.3332, 0.3333], ["0.3331", "0.3332", "0.3333"])])
+def test_codes_have_all_their_digits(codes, shown):
+    values = np.array(codes)[np.arange(60) % 3]
+    table = pd.DataFrame({"zip": pd.Categorical(values)})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, values == codes[1])
+    assert tree.encoded_feature_names_ == [f"zip = {text}" for text in shown]
+    assert rules_text(tree).startswith(f"if zip is {shown[1]}:")
+    assert f"no, zip = {shown[2]}; otherwise True" in str(tree.explain(table[2:3])[0])
