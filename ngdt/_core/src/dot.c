@@ -71,8 +71,8 @@ SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
  * is ever -0.0), so what is skipped here does not show: the bits are those of the dense loops. */
 
 /* Each product goes to the partial sum that the dense loop adds it to. That of an axis-aligned
- * split needs none, and sets none to zero. An initializer would be an instruction that takes as long as
- * a product of twenty weights. */
+ * split needs none, and sets none to zero. An initializer would be an instruction that takes as long
+ * as a product of twenty weights. */
 #define DENSE_DOT_SPARSE(NAME, TX)                                                                \
     double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
                 const int32_t *columns, ptrdiff_t n_w)                                            \
