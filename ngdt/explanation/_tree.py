@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -285,16 +286,21 @@ class ExplainsTree:
             context, (X, rows) = Context([self], captions), encoded_rows(self, X)
             data = captions.tree.samples_of(X)
             leaf = captions.tree.apply_samples(data)
-            outputs = captions.tree.leaf_predictions(leaf, data)
-            return Explanations(_explain(context, X[[i]], row, int(leaf[i]), outputs[i])
-                                for i, row in enumerate(rows))
+            outputs, path = captions.tree.leaf_predictions(leaf, data), paths(captions.tree, leaf)
+            ways = (slice(*bounds) for bounds in pairwise(path.indptr))
+            return Explanations(
+                _explain(context, X[[i]], row, int(leaf[i]), outputs[i], path.indices[way],
+                         path.data[way] > 0)
+                for i, (row, way) in enumerate(zip(rows, ways, strict=True)))
 
 
-def _explain(context, X, row, leaf, outputs):
-    """The explanation of a sample, which is also given as the tree reads it: a matrix."""
+def _explain(context, X, row, leaf, outputs, nodes, is_right):
+    """The explanation of a sample, which is also given as the tree reads it: a matrix.
+
+    `nodes` are those on its path, and `is_right` says where it goes.
+    """
     tree = context.captions.tree
-    data, path = tree.samples_of(X), paths(tree, [leaf])
-    nodes, is_right = path.indices, path.data > 0
+    data = tree.samples_of(X)
     margins = tree.scores_of(data)[0, nodes]
     other = np.where(is_right, tree.children_left[nodes], tree.children_right[nodes])
     samples = np.zeros(len(nodes), dtype=np.int32)
