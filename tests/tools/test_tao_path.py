@@ -42,7 +42,7 @@ def test_the_first_tree_may_be_that_of_a_fitted_estimator(digits):
     X, y, *_ = digits
     init = ObliqueTreeClassifier(3, init="info_gain", optimizer=None).fit(X[:300], y[:300])
     paths = [tao_path(X[:300], y[:300], Cs=[0.01], estimator=ObliqueTreeClassifier(
-        init=each, optimizer=TAO(max_passes=1))) for each in (init, init.tree_)]
+        init=each, optimizer=TAO(max_iter=1))) for each in (init, init.tree_)]
     assert paths[0].trees == paths[1].trees
 
 
