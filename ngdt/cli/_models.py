@@ -89,7 +89,9 @@ def chosen_tree(model, number):
         return model
     trees = estimators_of(model)
     if number is None:
-        raise Mistake(f"the model is a forest: --tree 1 to --tree {len(trees)} choose a tree")
+        raise Mistake(
+            f"the model is a forest: --tree 1 to --tree {len(trees)} choose a tree. As C, JSON or "
+            "ONNX, ngdt export writes the whole forest")
     if not 1 <= number <= len(trees):
         raise Mistake(f"--tree must be from 1 to {len(trees)}, the trees of the forest")
     return trees[number - 1]

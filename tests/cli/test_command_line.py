@@ -519,6 +519,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show wyne.ngdt", "there is no such model. Did you mean 'wine.ngdt'?"),
     ("show wine.ngdt --tree 2", "the model is a single tree"),
     ("show forest.ngdt -o x.png", "--tree 1 to --tree 3 choose a tree"),
+    ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes the whole forest"),
     ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .html, .htm, .png"),
     ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
