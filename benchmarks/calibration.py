@@ -35,7 +35,7 @@ METHODS = {"default": "tree", "pruned": "pruned tree", "calibrated": "pruned tre
 NAMES = {"default": "Default", "pruned": "Pruned tree", "calibrated": "Calibrated",
          "linear": "Linear", "forest": "Forest"}
 RARE, SHARES = ("bank_marketing", "churn"), (0.05, 0.01)
-N_FOLDS, N_USED, N_BINS, LEAST = 5, 3, 10, 1e-15
+N_FOLDS, N_USED, N_BINS, MIN_PROBABILITY = 5, 3, 10, 1e-15
 # Their titles and digits.
 COLUMNS = {"accuracy": ("Accuracy, %", 1), "log_loss": ("Log loss", 3), "brier": ("Brier score", 3),
            "calibration_error": ("Calibration error", 3),
@@ -108,7 +108,7 @@ def scores(y, p):
     likeliest, is_right = p.max(axis=1), p.argmax(axis=1) == y
     of_class = p[np.arange(len(y)), y]
     return {"n_samples": len(y), "accuracy": is_right.mean(),
-            "log_loss": -np.log(np.maximum(of_class, LEAST)).mean(),
+            "log_loss": -np.log(np.maximum(of_class, MIN_PROBABILITY)).mean(),
             "brier": ((p**2).sum(axis=1) - 2 * of_class + 1).mean(),
             "calibration_error": calibration_error(likeliest, is_right),
             "excess": likeliest.mean() - is_right.mean()}

@@ -24,7 +24,7 @@ from ngdt._util.warn import warn
 ROUNDING = 1e-13
 # Largest target in units of the standard deviation, which fits the float32 of soft training, and
 # most that all samples may weigh, times the largest square: sums of losses do not overflow then.
-_LARGEST, _MAX_SQUARES = 1e36, 1e307
+_MAX_TARGET, _MAX_SQUARES = 1e36, 1e307
 # Number of labels from which floats, and texts that spell numbers, are probably amounts.
 _MANY_AMOUNTS = 50
 # How much more a class of all samples weighs than one of none, with balanced weights.
@@ -283,12 +283,12 @@ class RegressionTargets:
                 f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
         with np.errstate(over="ignore"):
             encoded = (y - self.center) / self.scale
-        if not np.abs(encoded).max(initial=0.0) <= _LARGEST:
+        if not np.abs(encoded).max(initial=0.0) <= _MAX_TARGET:
             raise ValueError(
                 f"y has numbers up to {np.abs(y).max():.3g}, which overflow in units of the "
                 f"standard deviation of most targets, {self.scale.min():.3g}, as they are more "
-                f"than {_LARGEST:g} times as large: leave those samples out, predict the logarithm "
-                "of y or, in a warm start, use warm_start=False")
+                f"than {_MAX_TARGET:g} times as large: leave those samples out, predict the "
+                "logarithm of y or, in a warm start, use warm_start=False")
         return encoded
 
     @staticmethod

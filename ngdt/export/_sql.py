@@ -14,7 +14,7 @@ from ngdt.export._sql_terms import condition, in_groups, literal, quoted, weight
 from ngdt.pruning._equal import merge_same_leaves
 
 # Databases refuse exponentials that are too large or too small for float64.
-_LARGEST = 700.0
+_MAX_EXPONENT = 700.0
 
 
 def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None,
@@ -212,8 +212,8 @@ def _probability(scores, k):
     for other in scores[:k] + scores[k + 1:]:
         odds = f"{other} - {scores[k]}"
         terms.append(
-            f"EXP(CASE WHEN {odds} > {_LARGEST} THEN {_LARGEST} "
-            f"WHEN {odds} < -{_LARGEST} THEN -{_LARGEST} ELSE {odds} END)")
+            f"EXP(CASE WHEN {odds} > {_MAX_EXPONENT} THEN {_MAX_EXPONENT} "
+            f"WHEN {odds} < -{_MAX_EXPONENT} THEN -{_MAX_EXPONENT} ELSE {odds} END)")
     return f"    1.0 / ({' + '.join(terms)})"
 
 

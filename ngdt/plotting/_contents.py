@@ -27,7 +27,7 @@ from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short, shortened
 
 _LINE_LENGTH = 26       # characters of a line of text
-_MAX_LINES = 4         # of a condition or a class
+_MAX_LINES = 4          # of a condition or a class
 _NAME_LENGTH = 32       # characters of the name of a bar
 _NUMBER_LENGTH = 8      # characters of a weight, above which it is rounded
 _N_SLOPES = 3           # of a linear leaf

@@ -83,13 +83,13 @@ def test_leaf_values_follow_targets_that_move_away():
 
 
 UNIFORM = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 6))
-LARGEST = np.finfo(np.float32).max
+MAX_FLOAT = np.finfo(np.float32).max
 
 
 @pytest.mark.parametrize("norm_limit", [1.5, None])
 @pytest.mark.parametrize("X", [
-    (UNIFORM * (LARGEST / 2)).astype(np.float32),
-    np.where(UNIFORM > 0.0, LARGEST, -LARGEST) / np.float32(2),
+    (UNIFORM * (MAX_FLOAT / 2)).astype(np.float32),
+    np.where(UNIFORM > 0.0, MAX_FLOAT, -MAX_FLOAT) / np.float32(2),
     sparse.csr_array(UNIFORM * 1e-320),
 ])
 @pytest.mark.filterwarnings(

@@ -26,7 +26,7 @@ _MIN_PENALTY = 1e-3
 # Numbers of samples, and of values of X, by which the model of a node is fitted.
 _MAX_SAMPLES, _MAX_VALUES = 20_000, 10_000_000
 # Largest scaled value, whose products do not overflow.
-_LARGEST = 1e30
+_MAX_Z = 1e30
 # Largest number of features whose products are used for the direction of steps.
 _MAX_WHITENED = 500
 # Number of classes from which those without samples in a node share one step from the model above.
@@ -68,7 +68,7 @@ class LogisticNode:
         self.columns = np.ones((len(samples), len(data.features) + 1))
         self.Z = self.columns[:, :-1]
         # Samples of next to no weight may be any number of standard deviations from the mean.
-        np.clip(data.read(samples), -_LARGEST, _LARGEST, out=self.Z)
+        np.clip(data.read(samples), -_MAX_Z, _MAX_Z, out=self.Z)
         self.y = data.y[samples, 0].astype(np.intp)
         weight = data.weight[samples]
         drawn = weight.sum()    # zero where all weights are too small next to their mean

@@ -41,7 +41,7 @@ cdef enum:
     SLOTS_PER_PASS = 128    # slots whose residuals fit the stack
 
 # Losses and their derivatives are held below this, so that sums of them fit float32.
-cdef double LARGEST = 1e10
+cdef double MAX_TERM = 1e10
 
 
 cdef class LeafModel:
@@ -297,7 +297,7 @@ cdef class LossLeaves(LeafModel):
             self._predict(leaf, slot, f)
             self.loss.profile(f, k, f + k)
             out[i] = -<float> min(
-                LARGEST, self.loss.largest(f + k, f + k, k, &self.y[self.sample[slot], 0]))
+                MAX_TERM, self.loss.largest(f + k, f + k, k, &self.y[self.sample[slot], 0]))
 
     cdef void _general_accumulate(
             self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
@@ -311,7 +311,7 @@ cdef class LossLeaves(LeafModel):
             self.loss.gradient(f, k, &self.y[self.sample[slot], 0], f + k)
             for t in range(k):
                 row = leaf * k + t
-                slope = grad_value[i] * <float> max(-LARGEST, min(LARGEST, f[k + t]))
+                slope = grad_value[i] * <float> max(-MAX_TERM, min(MAX_TERM, f[k + t]))
                 if self.rows_per_leaf > 0:
                     self.output[row, slot] = slope
                 else:

@@ -14,7 +14,7 @@ from ngdt.deep._torch.training import train_softly
 
 _STUMP = np.array([~0]), np.array([~1])
 # Largest number of stumps that are tried per node, where they send all samples to one side.
-_N_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3
 
 
 class _Split(NamedTuple):
@@ -49,7 +49,7 @@ class _StumpStrategy:
         if self._cut(samples, np.arange(len(samples)), min_samples_leaf) is None:
             return None
         seed = [self.problem.random_state, crc32(samples)]
-        for attempt in range(_N_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             module = self._trained(samples, np.random.default_rng([*seed, attempt]))
             is_right = evaluate(module, self.inputs[samples])[:, 0] > 0
             cut = self._cut(samples, is_right, min_samples_leaf)
