@@ -89,7 +89,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def pytest_terminal_summary():
-    """Where no test has run, Hypothesis is imported now, and need not import ngdt as well."""
+    """Keep Hypothesis from importing ngdt, if it is imported only now: no test has run then."""
     os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"
 
 

@@ -1,4 +1,4 @@
-"""Which lines of the kernels run in which test files.
+"""Find the lines of the kernels that each test file runs.
 
     python tools/cover.py                  tests of the kernels; a table per file
     python tools/cover.py tests/greedy     only these test files or folders, and add them to it
@@ -76,7 +76,7 @@ def cython_lines(source):
 
 
 def counts():
-    """How often each line of code has run: {(file, line): count}."""
+    """Number of runs of each line of code: {(file, line): count}."""
     data = [path.as_posix() for path in COPY.rglob("*.gcda")]
     output = subprocess.run(
         ["gcov", "--json-format", "--stdout", *data], cwd=COPY, check=True,

@@ -110,7 +110,7 @@ def tests_of(mutant, coverage, most_seconds):
 
 
 def run_tests(tests, seconds):
-    """What kills the mutant that is built: a test, a signal, too much time, or None."""
+    """The end of the mutant that is built: a test, a signal, too much time, or None."""
     command, where = test_command(COPY, "-x", *tests, HYPOTHESIS_PROFILE="mutants")
     limit = int(60 + 5 * seconds)     # where threads wait for a core, they use up one
 

@@ -77,7 +77,7 @@ def export_graphviz(
     }
     """
     check_counts(max_depth=max_depth, precision=precision)
-    # Lists are multiplied by them, which they are not by the bools of numpy.
+    # Bools of Python, since lists cannot be multiplied by those of numpy.
     filled, node_ids, rotate, rounded = map(bool, (filled, node_ids, rotate, rounded))
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)

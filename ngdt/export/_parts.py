@@ -26,7 +26,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def note_on_missing(captions):
-    """How sums read numbers that may be missing, as the start of a sentence, or ""."""
+    """A note on missing numbers in sums, without a capital or a full stop; "" if there are none."""
     tree, used = captions.tree, set()
     if not captions.fill:
         return ""
@@ -42,7 +42,7 @@ def note_on_missing(captions):
 
 
 def note_on_shrinkage(estimator):
-    """How probabilities differ from shares of samples, as the start of a sentence, or ""."""
+    """A note on probabilities that are not the shares of samples, likewise; "" if they are."""
     is_shrunk = isinstance(estimator, ObliqueTree) and estimator._is_strongly_shrunk()
     return "probabilities are shrunk towards those of the nodes above" if is_shrunk else ""
 

@@ -1,4 +1,4 @@
-"""What holds of the trees of every initializer and of every optimizer."""
+"""Properties of the trees of every initializer and of every optimizer."""
 
 from functools import cache
 

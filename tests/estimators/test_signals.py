@@ -72,7 +72,7 @@ def run_all(sender, X, y):
 
 @pytest.fixture(scope="module")
 def results(all_digits):
-    """What the trainings gave; a process that is forked need not import ngdt first."""
+    """Results of the trainings; a process that is forked need not import ngdt first."""
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     receiver, sender = context.Pipe(duplex=False)
     X, y = all_digits

@@ -1,4 +1,4 @@
-"""What CO2 and OC1, which refine the splits of greedy trees, have in common."""
+"""Common properties of CO2 and OC1, which refine the splits of greedy trees."""
 
 import numpy as np
 import pytest

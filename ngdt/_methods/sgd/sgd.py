@@ -123,7 +123,8 @@ class SGD(Optimizer):
             History, per epoch: ``loss`` and ``bound`` (means over the samples, each before the step
             that it causes), ``gradient_share`` (samples that move a split; above 0.7 the features
             or nu are too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per
-            sample), ``n_active_leaves``, ``validation`` (mean error on the validation samples).
+            sample), ``n_active_leaves`` (leaves that samples reach), ``validation`` (mean error on
+            the validation samples).
         """
         if tree.n_internal == 0:
             return OptimizerResult(tree)
