@@ -82,7 +82,7 @@ def test_an_output_is_chosen():
 
 
 @pytest.mark.parametrize("cst", [[1, 0], [2], ["a"], [[1]], 1])
-def test_cst_is_checked(cst):
+def test_constraints_are_checked(cst):
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     with pytest.raises(ValueError, match=r"monotonic_cst must have an entry -1, 0 or 1"):
         is_monotone(tree, cst)
