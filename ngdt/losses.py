@@ -45,7 +45,7 @@ def get_loss(loss: str | Loss) -> Loss:
         if ignored:
             raise TypeError(
                 f"loss must have its methods in C, got {type(loss).__name__}, whose "
-                f"{', '.join(sorted(ignored))} of Python nothing calls: {_OWN}")
+                f"{', '.join(sorted(ignored))} in Python would never be called: {_OWN}")
         return loss
     if isinstance(loss, str):
         if loss in LOSSES:

@@ -46,7 +46,7 @@ def export_html(
         File to write. An existing one is replaced when the new one is complete. None writes none.
     title : str, default=None
         None takes what the tree is (`ObliqueTreeClassifier.kind_`) or, for a `Tree`, "Decision
-        tree", "Single leaf" or "Linear model". It stands below another title.
+        tree", "Single leaf" or "Linear model". With another title, it is written below.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
     n_terms : int, None or "auto", default="auto"
