@@ -132,7 +132,7 @@ class Choice:
 
     @property
     def first(self):
-        """The candidate that is preferred."""
+        """The candidate that is preferred to all others."""
         return self.candidates[0]
 
     def add(self, candidate, fold, tree):

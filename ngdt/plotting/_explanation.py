@@ -82,12 +82,12 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if len(axes) < len(panels):
         raise ValueError(
             f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")
-    for title, sides, bars, ax in zip(
+    for title, sides, bars, panel in zip(
             explanation._titles(), explanation._sides(), panels, axes, strict=False):
-        _draw(ax, bars, has_zero=sides is not None)     # the boundary
-        ax.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
+        _draw(panel, bars, has_zero=sides is not None)     # the boundary
+        panel.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
         if sides is not None:
-            _draw_sides(ax, *sides, np.size(explanation.prediction.value) > 1)
+            _draw_sides(panel, *sides, np.size(explanation.prediction.value) > 1)
     return list(axes[: len(panels)])
 
 

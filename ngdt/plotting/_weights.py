@@ -175,7 +175,7 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     if len(axes) < len(nodes):
         raise ValueError(
             f"ax must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
-    for node, ax in zip(map(int, nodes), axes, strict=False):
-        draw_split(ax, captions, node, image_shape)
-        ax.set_title(titles.get(node, f"node {node}"), fontsize=10)
+    for node, panel in zip(map(int, nodes), axes, strict=False):
+        draw_split(panel, captions, node, image_shape)
+        panel.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return list(axes[: len(nodes)])
