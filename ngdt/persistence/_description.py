@@ -10,7 +10,7 @@ An object refers to earlier objects only. An object to which several others refe
 from ngdt._core.tree import Tree
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
 from ngdt.persistence._check import check
-from ngdt.persistence._registry import CLASSES, RENAMED, arguments_of, attributes_of
+from ngdt.persistence._registry import CLASSES, arguments_of, attributes_of
 
 
 class Writer(ValueWriter):
@@ -90,10 +90,8 @@ class Reader(ValueReader):
         object
             One of the `CLASSES`.
         """
-        fields = {
-            key: {RENAMED.get(name, name): self.value(value)
-                  for name, value in description[key].items()}
-            for key in ("arguments", "attributes") if key in description}
+        fields = {key: {name: self.value(value) for name, value in description[key].items()}
+                  for key in ("arguments", "attributes") if key in description}
         made = CLASSES[description["class"]]
         if made is Tree:
             require_arrays(fields["arguments"].values())

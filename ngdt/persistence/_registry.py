@@ -41,9 +41,6 @@ CLASSES = {each.__name__: each for each in (
     Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles, Scaling,
     CNN)}
 
-# Names of arguments in files of earlier versions, and what they are called now.
-RENAMED = {"max_passes": "max_iter"}
-
 # Arguments of `Tree`, a compiled class, which cannot be inspected.
 _OF_TREE = (
     "weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")

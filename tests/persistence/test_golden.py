@@ -37,8 +37,3 @@ def test_golden_files(path):
             assert got.tolist() == predictions
     assert export_text(getattr(model, "estimators_", [model])[0])
     assert model.fit(X, expected["predict"]).predict(X).shape == np.shape(expected["predict"])
-
-
-def test_parameters_that_were_renamed_keep_their_values():
-    model = ngdt.load(FOLDER / "classifier-1.ngdt")     # which has max_passes=2
-    assert repr(model.optimizer) == "[TAO(C=0.3, max_iter=2), 'regrow']"
