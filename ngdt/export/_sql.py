@@ -129,14 +129,14 @@ def _outputs(writer, source):
     Limits of linear leaves are compared with columns of a subquery, which has each sum once.
     """
     tree, outputs = writer.tree, range(writer.tree.n_outputs)
-    cases = [writer.case(lambda leaf, output=output: writer.value(leaf, output))
-             for output in outputs]
-    if not writer.has_formulas or tree.ranges is None:
-        return cases, source
-    if tree.n_leaves == 1:
+    is_limited, leaves = writer.has_formulas and tree.ranges is not None, range(tree.n_leaves)
+    if not is_limited or tree.n_leaves == 1:
+        cases = [writer.case(lambda leaf, output=output: writer.value(leaf, output))
+                 for output in outputs]
+        if not is_limited:
+            return cases, source
         sums, source = _subquery(writer, "sum", cases, source)
         return [f"    {writer.limited(sums[output], 0, output)}" for output in outputs], source
-    leaves = range(tree.n_leaves)
     (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], source)
     sums, source = _subquery(writer, "sum", [
         _by_leaf(leaf, [writer.value(each, output) for each in leaves]) for output in outputs],
