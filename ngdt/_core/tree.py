@@ -489,7 +489,7 @@ class Tree(FlatTree):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _predict_finite(self, data, predict, n_jobs):
-        """Leaves and, if wanted, predictions, in one pass that looks for missing values.
+        """Leaves and predictions of linear leaves, in one pass that looks for missing values.
 
         Parameters
         ----------
@@ -504,6 +504,7 @@ class Tree(FlatTree):
         leaf : ndarray of int32, shape (n_samples,), or None
             None if a value may not be finite: check the data before `_apply_by_threads`.
         predictions : ndarray of shape (n_samples, n_outputs), or None
+            Those of linear leaves, if they are wanted. Constant ones have `values`.
         """
         is_linear = predict and self.slopes is not None
         leaf = np.empty(data.n_samples, dtype=np.int32)
@@ -513,7 +514,7 @@ class Tree(FlatTree):
             data.n_samples, n_jobs, _samples_per_thread(data))
         if not all(is_finite):
             return None, None
-        return leaf, self.values[leaf] if predict and not is_linear else predictions
+        return leaf, predictions
 
     def predict(self, X):
         """Prediction of the leaf that each sample reaches: its values, for constant leaves.

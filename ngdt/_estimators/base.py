@@ -221,7 +221,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         return self._route(X, check_input)[1]
 
     def _route(self, X, check_input, predict=False):
-        """The tree, the leaf that each sample reaches and, if wanted, predictions.
+        """The tree, the leaf that each sample reaches and, if wanted, predictions of linear leaves.
 
         `tree_` is read once, since another thread may replace it at any time by `partial_fit`.
         """
@@ -239,7 +239,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             X = self._table.transform(raw)
         data = tree.samples_of(X)
         leaf = tree._apply_by_threads(data, self.n_jobs)
-        return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
+        is_linear = predict and tree.slopes is not None
+        return tree, leaf, tree.leaf_predictions(leaf, data) if is_linear else None
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes on the path of each sample.

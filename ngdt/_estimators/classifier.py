@@ -316,7 +316,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     def _of_predictions(self, function, X, check_input):
         """A function of the predictions along the classes."""
         tree, leaf, predictions = self._route(X, check_input, predict=True)
-        if tree.slopes is None and tree.n_leaves < len(leaf):
+        if predictions is not None:
+            return function(predictions, axis=1)
+        if tree.n_leaves < len(leaf):
             # Once for each leaf: for each sample, it took as long as to route it.
             return function(tree.values, axis=1)[leaf]
-        return function(predictions, axis=1)
+        return function(tree.values[leaf], axis=1)

@@ -248,7 +248,8 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         -------
         ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
         """
-        values = self._route(X, check_input, predict=True)[2]
+        tree, leaf, predictions = self._route(X, check_input, predict=True)
+        values = tree.values[leaf] if predictions is None else predictions
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def predict_quantiles(
@@ -295,5 +296,6 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         tree, leaf, predictions = self._route(X, check_input, predict=True)
         reached, row = np.unique(leaf, return_inverse=True)
         predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]
-        predicted += (predictions - tree.values[leaf])[:, None]
+        if predictions is not None:
+            predicted += (predictions - tree.values[leaf])[:, None]
         return predicted[:, :, 0] if self.n_outputs_ == 1 else predicted
