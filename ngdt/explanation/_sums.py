@@ -147,6 +147,10 @@ class WeightedSum:
                 columns.values[k], columns.means[k] = self.values[number], self.means[number]
         return columns._sorted()
 
+    def _is_label(self):
+        """Return whether the only term has no number: it is a category, or a missing number."""
+        return len(self.names) == 1 and bool(np.isnan(self.values[0]))
+
     def _in_unit(self):
         """The sum in the unit of its column, if it is the only one; else as it is.
 

@@ -227,10 +227,8 @@ class TreeExplanation(Explanation):
         condition, reason = rule_and_reason(self, decision)
         if is_sum(captions, node):
             condition = replace(condition, subject="sum")
-        terms = decision.terms.by_column()
-        has_bars = len(terms.names) > 1 or not np.isnan(terms.values[0])
-        return (f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}"
-                f"{'' if has_bars else reason}")
+        shown = reason if decision.terms.by_column()._is_label() else ""
+        return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}{shown}"
 
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""

@@ -118,7 +118,7 @@ def _draw_key(figure, explanation):
 
 
 def _bars_of_node(terms, n_terms):
-    if len(terms.names) == 1 and np.isnan(terms.values[0]):
+    if terms._is_label():
         return []       # the title says all of a category, and of a missing number
     return _bars(terms._in_unit(), n_terms, "sum − limit")
 
