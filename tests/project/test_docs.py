@@ -30,7 +30,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("theory/*.rst")),
     *sorted((ROOT / "docs").glob("extending/*.rst")),
 ]
-FUZZING = ROOT / "docs/user_guide/fuzz_bounds.py"
+FUZZING = ROOT / "docs/extending/fuzz_bounds.py"
 MODULES = (
     "ngdt",
     "ngdt.dask",

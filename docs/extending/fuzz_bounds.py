@@ -1,6 +1,5 @@
-"""The tests of the page on fuzzing; the test suite runs them."""
+"""Laws of the bounds on the loss, as tests."""
 
-# [order]
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,10 +16,9 @@ def test_loss_below_fast_below_full(problem):
     full = upper_bound(tree, X, y, loss=loss, inference="full")
     assert (empirical_loss(tree, X, y, loss=loss) <= fast).all()
     assert (fast <= full).all()
-# [/order]
 
 
-# [scale]
+# Larger weights change no decision, and the bound gets tighter (proposition 1).
 def scaled(tree, factor):
     return Tree(
         factor * tree.weights,
@@ -39,20 +37,18 @@ def test_larger_weights_tighten_the_bound(problem, kind, exponent):
     tighter = upper_bound(larger, X, y, loss=loss, inference=kind)
     assert (tighter <= bound).all()
     assert (empirical_loss(larger, X, y, loss=loss) <= tighter).all()
-# [/scale]
 
 
-# [assignment]
+# Every assignment of samples to leaves gives a bound, by eq. (14).
 @given(problems(), st.data())
 def test_any_assignment_gives_a_bound(problem, data):
     tree, X, y, loss = problem
     leaf = data.draw(assignments(n_leaves=st.just(tree.n_leaves), n_samples=st.just(len(y))))
     stable = upper_bound(tree, X, y, loss=loss, assignment=leaf)
     assert (upper_bound(tree, X, y, loss=loss) <= stable).all()
-# [/assignment]
 
 
-# [prune]
+# Pruning the search only saves scores.
 @given(problems(), st.sampled_from(["fast", "full"]))
 def test_pruning_is_exact(problem, kind):
     tree, X, y, loss = problem
@@ -61,10 +57,9 @@ def test_pruning_is_exact(problem, kind):
     assert (pruned.bound == whole.bound).all()
     assert (pruned.leaf == whole.leaf).all()
     assert (pruned.n_scored <= whole.n_scored).all()
-# [/prune]
 
 
-# [trained]
+# A tree of your own: a sample on which its bound fails would be found.
 rng = np.random.default_rng(0)
 points = rng.normal(size=(300, 2))
 labels = (points.sum(axis=1) > 0).astype(int)
@@ -76,4 +71,3 @@ trained = ObliqueTreeClassifier(
 def test_bound_of_the_trained_tree(X, label):
     y = np.full(X.shape[0], label)
     assert (empirical_loss(trained, X, y) <= upper_bound(trained, X, y)).all()
-# [/trained]
