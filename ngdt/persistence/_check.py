@@ -6,6 +6,7 @@ them, but a file may hold anything.
 
 from functools import singledispatch
 from numbers import Real
+from operator import eq
 
 import numpy as np
 
@@ -27,8 +28,6 @@ from ngdt.deep._base import DeepTree, score_tree
 from ngdt.path import TAOPathCV
 from ngdt.persistence._registry import attributes_of
 
-# Values of `dtype.kind`.
-FLOAT, INTEGER = "f", "iu"
 # Attributes of fitted estimators.
 OF_TABLE = {
     "_table", "_targets", "n_features_in_", "n_outputs_", "encoded_feature_names_",
@@ -47,19 +46,18 @@ OF_NETWORKS = {
 OF_FRAME = {"feature_names_in_"}
 
 
-def require(holds, name, wanted):
-    """Raise a ValueError unless a condition holds."""
+def require(name, holds):
+    """Raise a ValueError that names an attribute unless what it must be holds."""
     if not holds:
-        raise ValueError(f"{name} must be {wanted}")
+        raise ValueError(
+            f"{name} must be as fit makes it, and go with the other attributes: fit again")
 
 
-def require_array(name, array, dtype_kinds, shape):
-    """Raise a ValueError unless an array has this type and shape; None stands for any length."""
-    require(
-        isinstance(array, np.ndarray) and array.dtype.kind in dtype_kinds
-        and array.ndim == len(shape)
-        and all(want in (None, got) for got, want in zip(array.shape, shape, strict=True)),
-        name, f"an array of shape {shape} of the right type")
+def is_array(array, kinds, shape):
+    """Return whether an array has one of these `dtype.kind` and this shape; None is any length."""
+    return (isinstance(array, np.ndarray) and array.dtype.kind in kinds
+            and array.ndim == len(shape)
+            and all(want in (None, got) for got, want in zip(array.shape, shape, strict=True)))
 
 
 def is_of(container, type_, values):
@@ -80,19 +78,15 @@ def is_fitted(model, wanted, optional=frozenset()):
     return bool(names)
 
 
-def require_columns(name, table):
-    """Raise a ValueError unless a table is a dict of columns of the same length."""
-    require(
-        isinstance(table, dict) and all(isinstance(column, list) for column in table.values())
-        and len({len(column) for column in table.values()}) <= 1,
-        name, "a dict of lists of the same length")
+def is_tree(tree, n_features, n_outputs):
+    """Return whether this is a tree of these numbers of features and outputs."""
+    return isinstance(tree, Tree) and (tree.n_features, tree.n_outputs) == (n_features, n_outputs)
 
 
-def require_tree(name, tree, n_features, n_outputs):
-    """Raise a ValueError unless a tree has these numbers of features and outputs."""
-    require(
-        isinstance(tree, Tree) and (tree.n_features, tree.n_outputs) == (n_features, n_outputs),
-        name, f"a Tree of {n_features} features and {n_outputs} outputs")
+def are_columns(table):
+    """Return whether a table is a dict of lists of the same length."""
+    return (isinstance(table, dict) and is_of(list, list, list(table.values()))
+            and len({*map(len, table.values())}) <= 1)
 
 
 def are_indices(array, n):
@@ -129,111 +123,93 @@ def _(parameters: Algorithm | CNN):
 
 @check.register
 def _(scaling: Scaling):
-    require_array("center", scaling.center, FLOAT, (None,))
-    require_array("scale", scaling.scale, FLOAT, scaling.center.shape)
-    require(np.isfinite(scaling.center).all() and (scaling.scale > 0).all()
-            and np.isfinite(scaling.scale).all(), "scale", "positive, and all finite")
-    for name in ("low", "high"):
-        limit = getattr(scaling, name)
-        if limit is not None:
-            require_array(name, limit, FLOAT, scaling.center.shape)
-            require(not np.isnan(limit).any(), name, "numbers")
-    require((scaling.low is None) == (scaling.high is None), "high", "given where low is")
+    center, scale = scaling.center, scaling.scale
+    require("center", is_array(center, "f", (None,)) and np.isfinite(center).all())
+    require("scale", is_array(scale, "f", center.shape) and np.isfinite(scale).all()
+            and (scale > 0).all())
+    require("low and high", scaling.low is scaling.high is None or all(
+        is_array(limit, "f", center.shape) and not np.isnan(limit).any()
+        for limit in (scaling.low, scaling.high)))
 
 
 @check.register
 def _(targets: ClassTargets):
-    require_array("classes", targets.classes, "biufUOM", (None,))
-    require(len(targets.classes) and ascends(targets.classes), "classes", "ascending labels")
+    require("classes", is_array(targets.classes, "biufUOM", (None,)) and len(targets.classes)
+            and ascends(targets.classes))
 
 
 @check.register
 def _(targets: RegressionTargets):
-    require_array("center", targets.center, FLOAT, (None,))
-    require_array("scale", targets.scale, FLOAT, targets.center.shape)
-    require((targets.scale > 0).all(), "scale", "positive")
-    require(isinstance(targets.has_log_link, bool), "has_log_link", "True or False")
-    require(is_of(tuple, str, targets.names) and len(targets.names) in (0, targets.n_outputs),
-            "names", "a string for each target, or none")
+    require("center", is_array(targets.center, "f", (None,)))
+    require("scale", is_array(targets.scale, "f", targets.center.shape)
+            and (targets.scale > 0).all())
+    require("has_log_link", isinstance(targets.has_log_link, bool))
+    require("names", is_of(tuple, str, targets.names)
+            and len(targets.names) in (0, targets.n_outputs))
 
 
 @check.register
 def _(categories: Categories):
     values, fill = categories.frequent + categories.rare + categories.few, categories.fill
-    require(isinstance(values, tuple), "frequent, rare and few", "tuples")
+    require("frequent, rare and few", is_of(tuple, str | Real | np.bool_ | None, values)
+            and len(categories.feature) == len(values))
     n_groups = len(categories.groups)
-    require(
-        fill is None or (isinstance(fill, tuple) and len(fill) == (1 if n_groups == 2 else n_groups)
-                         and all(isinstance(value, float) and 0 <= value <= 1 for value in fill)),
-        "fill", "None, or a value from 0 to 1 of each feature")
-    require(
-        all(value is None or isinstance(value, str | Real | np.bool_) for value in values)
-        and len(categories.feature) == len(values),
-        "categories", "different strings or numbers")
+    require("fill", fill is None or (
+        is_of(tuple, float, fill) and len(fill) == (1 if n_groups == 2 else n_groups)
+        and all(0 <= value <= 1 for value in fill)))
 
 
 @check.register
 def _(table: Table):
     names, numeric, categorical = table.names, table.numeric, table.categorical
-    require(is_of(tuple, str, names), "names", "a tuple of strings")
+    require("names", is_of(tuple, str, names))
     for name, columns in (("numeric", numeric), ("categorical", categorical)):
-        require_array(name, columns, INTEGER, (None,))
-        require(ascends(columns), name, "ascending columns")
-    require(
-        np.array_equal(np.sort(np.concatenate([numeric, categorical])), np.arange(len(names))),
-        "numeric and categorical", "all columns")
-    require_array("fill", table.fill, FLOAT, numeric.shape)
-    require(np.isfinite(table.fill).all(), "fill", "finite")
-    require_array("gaps", table.gaps, INTEGER, (None,))
-    require(ascends(table.gaps) and are_indices(table.gaps, len(numeric)),
-            "gaps", "ascending columns of numbers")
-    require(is_of(tuple, Categories, table.categories)
-            and len(table.categories) == len(categorical),
-            "categories", "the Categories of each categorical column")
-    require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
+        require(name, is_array(columns, "iu", (None,)) and ascends(columns))
+    require("numeric and categorical", np.array_equal(
+        np.sort(np.concatenate([numeric, categorical])), np.arange(len(names))))
+    require("fill", is_array(table.fill, "f", numeric.shape) and np.isfinite(table.fill).all())
+    require("gaps", is_array(table.gaps, "iu", (None,)) and ascends(table.gaps)
+            and are_indices(table.gaps, len(numeric)))
+    require("categories", is_of(tuple, Categories, table.categories)
+            and len(table.categories) == len(categorical))
+    require("is_sparse", isinstance(table.is_sparse, bool))
     for name in ("booleans", "whole", "incomplete"):
         columns = getattr(table, name)
-        require(isinstance(columns, tuple) and set(columns) <= set(numeric.tolist()),
-                name, "columns of numbers")
+        require(name, isinstance(columns, tuple) and set(columns) <= set(numeric.tolist()))
 
 
 @check.register
 def _(quantiles: LeafQuantiles):
     targets, shares, offsets = quantiles.targets, quantiles.shares, quantiles.offsets
-    require_array("targets", targets, FLOAT, (None, None))
-    require_array("shares", shares, FLOAT, targets.shape)
-    require_array("offsets", offsets, INTEGER, (None,))
-    require_array("group", quantiles.group, INTEGER, (None,))
-    require(
-        len(offsets) > 1 and ascends(offsets) and offsets[0] == 0 and offsets[-1] == len(targets),
-        "offsets", "ascending, from 0 to the number of targets")
+    require("targets", is_array(targets, "f", (None, None)))
+    require("shares", is_array(shares, "f", targets.shape))
+    require("offsets", is_array(offsets, "iu", (None,)) and len(offsets) > 1 and ascends(offsets)
+            and offsets[0] == 0 and offsets[-1] == len(targets))
     is_first = np.isin(np.arange(1, len(targets)), offsets)
     for name, array in (("targets", targets), ("shares", shares)):
-        require((np.diff(array, axis=0) >= 0)[~is_first].all(), name, "sorted in each group")
-    require((shares[offsets[1:] - 1] == 1).all(), "shares", "1 at the end of each group")
-    require(are_indices(quantiles.group, len(offsets) - 1), "group", "groups")
+        require(name, (np.diff(array, axis=0) >= 0)[~is_first].all())
+    require("shares", (shares[offsets[1:] - 1] == 1).all())
+    require("group", is_array(quantiles.group, "iu", (None,))
+            and are_indices(quantiles.group, len(offsets) - 1))
 
 
 @check.register
 def _(summary: SampleSummary):
     tree = summary.tree
-    require(isinstance(tree, Tree), "tree", "a Tree")
+    require("tree", isinstance(tree, Tree))
     n_leaves = tree.n_leaves
     shapes = dict.fromkeys(("mean", "std", "low", "high"), (tree.n_features,)) | dict.fromkeys(
         ("left", "right"), (tree.n_internal,)) | {"gains": (tree.n_internal + n_leaves,)}
     if tree.slopes is None:
-        require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
+        require("leaf_means and spans", summary.leaf_means is summary.spans is None)
     else:
         shapes |= {"leaf_means": (n_leaves, tree.n_features), "spans": (tree.n_outputs,)}
     optional = {"leaf_weights": (n_leaves,), "probabilities": tree.values.shape}
     for name, shape in (shapes | optional).items():
         array = getattr(summary, name)
-        if array is not None or name in shapes:
-            require_array(name, array, FLOAT, shape)
-    for name in ("gains", "leaf_weights"):
-        array = getattr(summary, name)
-        require(array is None or (np.isfinite(array).all() and (array >= 0).all()),
-                name, "finite, and not negative")
+        require(name, is_array(array, "f", shape) or (array is None and name in optional))
+        if name in ("gains", "leaf_weights") and array is not None:
+            require(name, np.isfinite(array).all() and (array >= 0).all())
 
 
 @check.register
@@ -243,27 +219,25 @@ def _(model: ObliqueTree):
     if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | {"_draw", "_edits"}):
         return
     size = _check_table_attributes(model)
-    require_tree("tree_", model.tree_, *size)
-    require(is_of(list, str, getattr(model, "_edits", [])), "_edits", "a list of sentences")
-    if hasattr(model, "_draw"):
-        require(isinstance(model._draw, tuple) and [type(each) for each in model._draw] in (
-            [int, bool, int], [int, bool, type(None)]), "_draw", "two integers and a bool")
-    summary = model._sample_summary
-    require(isinstance(summary, SampleSummary), "_sample_summary", "a SampleSummary")
+    require("tree_", is_tree(model.tree_, *size))
+    require("_edits", is_of(list, str, getattr(model, "_edits", [])))
+    draw = getattr(model, "_draw", (0, False, None))
+    require("_draw", isinstance(draw, tuple) and [*map(type, draw)] in (
+        [int, bool, int], [int, bool, type(None)]))
+    require("_sample_summary", isinstance(model._sample_summary, SampleSummary))
     # The trained tree; tree_ may have been replaced since.
-    tree = summary.tree
-    require_tree("the tree of _sample_summary", tree, *size)
-    require_array("_n_node_samples", model._n_node_samples, INTEGER,
-                  (tree.n_internal + tree.n_leaves,))
+    tree = model._sample_summary.tree
+    require("_sample_summary", is_tree(tree, *size))
+    require("_n_node_samples",
+            is_array(model._n_node_samples, "iu", (tree.n_internal + tree.n_leaves,)))
     if not is_classifier:
         quantiles = model._leaf_quantiles
-        require(
-            isinstance(quantiles, LeafQuantiles) and len(quantiles.group) == tree.n_leaves
-            and quantiles.targets.shape[1] == tree.n_outputs,
-            "_leaf_quantiles", "LeafQuantiles for the leaves and outputs of the tree")
-    require_columns("history_", model.history_)
-    require(model.n_iter_ == len(model.history_["optimizer"]), "n_iter_", "that of history_")
-    require(isinstance(model.baseline_kept_, bool | np.bool_), "baseline_kept_", "True or False")
+        require("_leaf_quantiles", isinstance(quantiles, LeafQuantiles)
+                and len(quantiles.group) == tree.n_leaves
+                and quantiles.targets.shape[1] == tree.n_outputs)
+    require("history_", are_columns(model.history_))
+    require("n_iter_", model.n_iter_ == len(model.history_["optimizer"]))
+    require("baseline_kept_", isinstance(model.baseline_kept_, bool | np.bool_))
 
 
 @check.register
@@ -274,17 +248,14 @@ def _(forest: ObliqueForest):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
-    require(isinstance(trees, list) and len(trees), "estimators_", "a list of trees")
-    for each in trees:
-        require(type(each) is forest._tree_class and hasattr(each, "tree_"),
-                "estimators_", f"a list of fitted {forest._tree_class.__name__}")
-        require_tree("tree_ of estimators_", each.tree_, *size)
-    require(isinstance(forest._kernel, Ensemble | None), "_kernel", "None")
+    require("estimators_", isinstance(trees, list) and trees and all(
+        type(each) is forest._tree_class and is_tree(getattr(each, "tree_", None), *size)
+        for each in trees))
+    require("_kernel", isinstance(forest._kernel, Ensemble | None))
     samples = getattr(forest, "_drawn_from", 1)
-    if not (type(samples) is int and samples > 0):
-        require_array("_drawn_from", samples, INTEGER, (None,))
-    if hasattr(forest, "pruning_path_"):
-        require_columns("pruning_path_", forest.pruning_path_)
+    require("_drawn_from", is_array(samples, "iu", (None,)) or (
+        type(samples) is int and samples > 0))
+    require("pruning_path_", are_columns(getattr(forest, "pruning_path_", {})))
 
 
 @check.register
@@ -292,15 +263,14 @@ def _(model: ObliqueBoostingRegressor):
     if not is_fitted(model, OF_BOOSTING, OF_FRAME):
         return
     forests = model.estimators_
-    require(isinstance(forests, list) and len(forests), "estimators_", "a list of forests")
+    require("estimators_", isinstance(forests, list) and forests and all(
+        type(forest) is ObliqueForestRegressor and hasattr(forest, "estimators_")
+        and forest.n_outputs_ == model.n_outputs_ for forest in forests))
     for forest in forests:
-        require(type(forest) is ObliqueForestRegressor and hasattr(forest, "estimators_")
-                and forest.n_outputs_ == model.n_outputs_,
-                "estimators_", "a list of fitted ObliqueForestRegressor for the same targets")
         _check_names(model, forest._table)
-    require_array(
-        "feature_importances_", model.feature_importances_, FLOAT, (model.n_features_in_,))
-    require(is_of(list, float, model.oob_errors_), "oob_errors_", "a list of numbers")
+    require("feature_importances_",
+            is_array(model.feature_importances_, "f", (model.n_features_in_,)))
+    require("oob_errors_", is_of(list, float, model.oob_errors_))
 
 
 @check.register
@@ -309,12 +279,11 @@ def _(search: TAOPathCV):
     if not is_fitted(search, OF_SEARCH | ({"classes_"} if is_classifier else set()), OF_FRAME):
         return
     found = search.estimator_
-    require(type(found) is type(search._estimator()) and hasattr(found, "tree_"),
-            "estimator_", "fitted, of the class of estimator")
-    require_tree("tree_", search.tree_, found.tree_.n_features, found.tree_.n_outputs)
-    require_array("Cs_", search.Cs_, FLOAT, (None,))
-    require_array("scores_", search.scores_, FLOAT, (None, len(search.Cs_)))
-    require(isinstance(search.C_, Real), "C_", "a number")
+    require("estimator_", type(found) is type(search._estimator()) and hasattr(found, "tree_"))
+    require("tree_", is_tree(search.tree_, found.tree_.n_features, found.tree_.n_outputs))
+    require("Cs_", is_array(search.Cs_, "f", (None,)))
+    require("scores_", is_array(search.scores_, "f", (None, len(search.Cs_))))
+    require("C_", isinstance(search.C_, Real))
     _check_names(search, found._table)
     if is_classifier:
         _check_classes(search, found.classes_)
@@ -322,27 +291,22 @@ def _(search: TAOPathCV):
 
 @check.register
 def _(model: DeepTree):
-    is_classifier = isinstance(model, ClassifierData)
-    if not is_fitted(model, OF_NETWORKS | (OF_CLASSES if is_classifier else set()), OF_FRAME):
+    of_task = OF_CLASSES if isinstance(model, ClassifierData) else set()
+    if not is_fitted(model, OF_NETWORKS | of_task, OF_FRAME):
         return
-    targets, tree, weights = model._targets, model.tree_, model.weights_
+    tree, weights = model.tree_, model.weights_
     _check_targets(model)
-    require(isinstance(model._scaling, Scaling) and isinstance(model.n_features_in_, int)
-            and len(model._scaling.center) == model.n_features_in_,
-            "_scaling", "the scaling of n_features_in_ features")
-    require(isinstance(tree, Tree) and tree.n_outputs == targets.n_outputs,
-            "tree_", "a Tree with the outputs of _targets")
+    require("_scaling", isinstance(model._scaling, Scaling)
+            and model._scaling.center.shape == (model.n_features_in_,))
+    require("tree_", isinstance(tree, Tree) and tree.n_outputs == model._targets.n_outputs)
     networks = [weights] if isinstance(weights, dict) else weights
-    require(
-        is_of(list, dict, networks) and all(
-            isinstance(value, np.ndarray | np.generic)
-            for network in networks for value in network.values()),
-        "weights_", "arrays by name, for each network")
-    if isinstance(weights, list):
-        require(len(weights) == tree.n_internal and tree == score_tree(
-            tree.children_left, tree.children_right, tree.values),
-            "tree_", "a tree of the scores of the networks")
-    require_columns("history_", model.history_)
+    require("weights_", is_of(list, dict, networks) and all(
+        isinstance(value, np.ndarray | np.generic)
+        for network in networks for value in network.values()))
+    require("weights_", isinstance(weights, dict) or (
+        len(weights) == tree.n_internal and tree == score_tree(
+            tree.children_left, tree.children_right, tree.values)))
+    require("history_", are_columns(model.history_))
 
 
 def _check_table_attributes(model):
@@ -352,42 +316,38 @@ def _check_table_attributes(model):
     -------
     n_features, n_outputs : int
     """
-    table, targets = model._table, model._targets
-    is_classifier = isinstance(model, ClassifierData)
-    require(isinstance(table, Table), "_table", "a Table")
+    table, targets, names = model._table, model._targets, model.encoded_feature_names_
+    require("_table", isinstance(table, Table))
     _check_targets(model)
-    require(model.n_outputs_ == (1 if is_classifier else targets.n_outputs),
-            "n_outputs_", "that of _targets")
-    if is_classifier:
-        require(model.n_classes_ == targets.n_outputs, "n_classes_", "that of _targets")
+    is_classifier = isinstance(model, ClassifierData)
+    require("n_outputs_", model.n_outputs_ == (1 if is_classifier else targets.n_outputs))
+    require("n_classes_", not is_classifier or model.n_classes_ == targets.n_outputs)
     _check_names(model, table)
-    features, names = table.features, model.encoded_feature_names_
-    require(
-        isinstance(names, list) and len(names) == len(features)
-        # One by one: a long name of a column is repeated in the names of all its categories.
-        and all(name == table.name_of(feature)
-                for name, feature in zip(names, features, strict=True)),
-        "encoded_feature_names_", "those of _table")
-    require_array("feature_importances_", model.feature_importances_, FLOAT, (len(table.names),))
-    require_columns("candidates_", model.candidates_)
+    features = table.features
+    # One by one: a long name of a column is repeated in the names of all its categories.
+    require("encoded_feature_names_", isinstance(names, list) and len(names) == len(features)
+            and all(map(eq, names, map(table.name_of, features))))
+    require("feature_importances_",
+            is_array(model.feature_importances_, "f", (len(table.names),)))
+    require("candidates_", are_columns(model.candidates_))
     return len(features), targets.n_outputs
 
 
 def _check_targets(model):
     is_classifier = isinstance(model, ClassifierData)
-    require(isinstance(model._targets, ClassTargets if is_classifier else RegressionTargets),
-            "_targets", "the encoding of y")
+    require("_targets",
+            isinstance(model._targets, ClassTargets if is_classifier else RegressionTargets))
     if is_classifier:
         _check_classes(model, model._targets.classes)
 
 
 def _check_names(model, table):
-    require(model.n_features_in_ == len(table.names), "n_features_in_", "that of _table")
+    require("n_features_in_", model.n_features_in_ == len(table.names))
     names = getattr(model, "feature_names_in_", np.array(table.names, dtype=object))
-    require(isinstance(names, np.ndarray) and names.tolist() == list(table.names),
-            "feature_names_in_", "those of _table")
+    require("feature_names_in_",
+            isinstance(names, np.ndarray) and names.tolist() == list(table.names))
 
 
 def _check_classes(model, classes):
-    require(isinstance(model.classes_, np.ndarray) and np.array_equal(model.classes_, classes),
-            "classes_", "those of _targets")
+    require("classes_",
+            isinstance(model.classes_, np.ndarray) and np.array_equal(model.classes_, classes))

@@ -277,12 +277,12 @@ def test_an_invalid_parameter_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "value", "message"), [
-    ("tree_", ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]), "a Tree of 3 features"),
-    ("tree_", None, "a Tree"),
+    ("tree_", ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]), "tree_ must be"),
+    ("tree_", None, "tree_ must be"),
     ("classes_", np.array(["a", "b"]), "classes_ must be"),
     ("n_features_in_", 4, "n_features_in_ must be"),
     ("note", "mine", r"\['note'\], which ngdt does not know"),
-    ("feature_importances_", np.ones(2), "feature_importances_ must be an array of shape"),
+    ("feature_importances_", np.ones(2), "feature_importances_ must be"),
 ])
 def test_attributes_that_do_not_fit_are_refused(tmp_path, name, value, message):
     model = ObliqueTreeClassifier(1, optimizer=None).fit(numbers(), labels())
@@ -398,5 +398,5 @@ def test_wrong_pruning_paths_are_not_saved(tmp_path):
     ngdt.save(model, tmp_path / "model.ngdt")
     for path in (None, [1.0], {"alpha": [0.0], "score": []}):
         model.pruning_path_ = path
-        with pytest.raises(ValueError, match="pruning_path_ must be a dict of lists of the same"):
+        with pytest.raises(ValueError, match="pruning_path_ must be"):
             ngdt.save(model, tmp_path / "model.ngdt")
