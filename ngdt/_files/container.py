@@ -7,7 +7,7 @@ hundreds of small arrays. The description refers to an array by the member and i
 import json
 import os
 from contextlib import contextmanager, suppress
-from errno import EEXIST, EISDIR, ENOENT
+from errno import EEXIST, ENOENT
 from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
@@ -57,15 +57,8 @@ def path_of_file(parameter, given):
     -------
     Path
     """
-    if not isinstance(given, str | os.PathLike):
-        raise TypeError(
-            f"{parameter} must be the path of a file, a str or os.PathLike, got an object of type "
-            f"{type(given).__name__}{': decode it by os.fsdecode' * isinstance(given, bytes)}")
     with error_prefix(parameter):
-        path = Path(given)
-        if b"\0" in os.fsencode(path):      # fails for text that no system can encode
-            raise ValueError(f"no file has a null character in its name, got {str(path)!r}")
-    return path
+        return Path(given)
 
 
 def check_replaceable(path):
@@ -74,16 +67,15 @@ def check_replaceable(path):
     Parameters
     ----------
     path : Path
+        No link.
 
     Raises
     ------
     OSError
     """
-    if path.is_dir():
-        raise IsADirectoryError(EISDIR, "This is a folder, give the path of a file", str(path))
-    if os.path.lexists(path) and not path.is_file():
+    if path.exists() and not path.is_file():
         raise FileExistsError(
-            EEXIST, "This is no regular file, but a pipe, a device or the like, give the path of "
+            EEXIST, "This is no regular file, but a folder, a pipe or the like, give the path of "
             "a file", str(path))
 
 

@@ -11,9 +11,6 @@ from ngdt._util.version import __version__
 from ngdt.persistence._description import Reader, Writer
 from ngdt.persistence._registry import MODELS
 
-# First bytes of pickles, and of those that joblib has compressed by zlib, gzip, bz2 or lzma.
-_PICKLES = (b"\x80", b"x", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"]\x00")
-
 
 def save(model: Any, path: str | os.PathLike | IO[bytes]) -> None:
     """Save a model to a file that :func:`~ngdt.load` reads.
@@ -120,28 +117,22 @@ def load(path: str | os.PathLike | IO[bytes]) -> Any:
     """
     data = path.read() if hasattr(path, "read") else path_of_file("path", path).read_bytes()
     try:
-        return _loaded(data)
+        description, arrays = read(data)
+        reader = Reader(arrays)
+        *_, model = [reader.add(each) for each in description["objects"]]
+        if type(model) not in MODELS:
+            raise TypeError(f"it holds an object of type {type(model).__name__}")
+        _check_parameters(model)
+        return model
     except (InvalidModelFile, MemoryError):
         raise
     except Exception as error:
-        if data.startswith(_PICKLES):
-            raise InvalidModelFile(
-                f"{path} is a pickle, or another compressed file, and no file of ngdt.save: if you "
-                "trust it, read it by joblib.load") from error
         # The readers of zip files, JSON and arrays raise many types of errors for damaged input,
         # and so do constructors for wrong arguments.
         raise InvalidModelFile(
-            f"{path} is no valid model file ({type(error).__name__}: {error})") from error
-
-
-def _loaded(data):
-    description, arrays = read(data)
-    reader = Reader(arrays)
-    *_, model = [reader.add(each) for each in description["objects"]]
-    if type(model) not in MODELS:
-        raise TypeError(f"it holds an object of type {type(model).__name__}")
-    _check_parameters(model)
-    return model
+            f"{path} is no valid model file ({type(error).__name__}: {error}): `ngdt fit` and "
+            "ngdt.save write such files. A pickle that you trust is read by joblib.load"
+        ) from error
 
 
 def _check_parameters(model):

@@ -5,7 +5,6 @@ estimator, by the attributes that it has beyond them. No other class is ever mad
 """
 
 from dataclasses import fields, is_dataclass
-from functools import cache
 
 from sklearn.base import BaseEstimator
 
@@ -50,7 +49,6 @@ _OF_TREE = (
 _NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}
 
 
-@cache
 def argument_names(type_):
     """Names of the arguments with which the constructor of a class makes an equal object.
 
@@ -61,14 +59,14 @@ def argument_names(type_):
 
     Returns
     -------
-    tuple of str
+    sequence of str
         Objects have attributes of the same names.
     """
     if issubclass(type_, BaseEstimator):
-        return tuple(type_._get_param_names())
+        return type_._get_param_names()
     if issubclass(type_, Loss):
         return type_._parameters
-    return tuple(field.name for field in fields(type_)) if is_dataclass(type_) else _OF_TREE
+    return [field.name for field in fields(type_)] if is_dataclass(type_) else _OF_TREE
 
 
 def arguments_of(thing):
@@ -82,15 +80,12 @@ def arguments_of(thing):
     -------
     dict of str to object
     """
-    return {name: _kept(name, getattr(thing, name)) for name in argument_names(type(thing))}
-
-
-def _kept(name, value):
-    """Value of an argument in a file."""
+    found = {name: getattr(thing, name) for name in argument_names(type(thing))}
     # A callback and a checkpoint belong to one training, and most callbacks and networks are
     # functions, which a file cannot hold.
-    is_network = name in ("split", "trunk") and callable(value) and not isinstance(value, CNN)
-    return None if name in ("callback", "checkpoint") or is_network else value
+    return {name: None if name == "checkpoint" or (
+        name in ("callback", "split", "trunk") and callable(value) and not isinstance(value, CNN))
+        else value for name, value in found.items()}
 
 
 def attributes_of(thing):

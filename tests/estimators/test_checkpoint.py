@@ -175,7 +175,7 @@ def test_folder_that_does_not_exist(begun, tmp_path):
 
 
 def test_folder_in_place_of_a_file(begun, tmp_path):
-    with pytest.raises(IsADirectoryError, match="path of a file"):
+    with pytest.raises(FileExistsError, match="path of a file"):
         begun.set_params(checkpoint=tmp_path).fit(X, LABELS)
 
 

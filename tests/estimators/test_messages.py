@@ -234,7 +234,7 @@ def test_a_path_is_no_table(estimator, path):
     ids=["joblib", "compressed", "pickle"])
 def test_a_pickle_is_no_model_file(write, tmp_path):
     write(tree(), tmp_path / "x.joblib")
-    with pytest.raises(InvalidModelFile, match=r"x.joblib is a pickle.* by joblib.load"):
+    with pytest.raises(InvalidModelFile, match=r"x.joblib is no valid.* by joblib.load"):
         ngdt.load(tmp_path / "x.joblib")
 
 

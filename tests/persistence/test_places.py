@@ -40,7 +40,7 @@ def test_a_pipe_is_not_replaced(tmp_path, model, write, is_link):
         path = tmp_path / "link"
         path.symlink_to(pipe)
     before = os.listdir(tmp_path)
-    with pytest.raises(FileExistsError, match=r"no regular file, but a pipe.*pipe'$"):
+    with pytest.raises(FileExistsError, match=r"no regular file, but .*pipe'$"):
         write(model, path)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert os.listdir(tmp_path) == before
@@ -48,10 +48,10 @@ def test_a_pipe_is_not_replaced(tmp_path, model, write, is_link):
 
 @BOTH
 def test_a_folder_is_named(tmp_path, model, write):
-    with pytest.raises(IsADirectoryError) as raised:
+    with pytest.raises(FileExistsError) as raised:
         write(model, tmp_path)
     assert str(raised.value).endswith(
-        f"This is a folder, give the path of a file: {str(tmp_path)!r}")
+        f"but a folder, a pipe or the like, give the path of a file: {str(tmp_path)!r}")
 
 
 @BOTH
@@ -79,9 +79,9 @@ def test_a_name_that_is_too_long(tmp_path, model, write):
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=ascii)
 def test_a_name_that_no_file_can_have(model, name):
     for action in (lambda: ngdt.save(model, name), lambda: ngdt.load(name)):
-        with pytest.raises(ValueError, match=r"^path: .*(null character|surrogates)"):
+        with pytest.raises(ValueError, match=r"null|surrogates"):
             action()
-    with pytest.raises(ValueError, match=r"^checkpoint: .*(null character|surrogates)"):
+    with pytest.raises(ValueError, match=r"null|surrogates"):
         in_checkpoint(model, name)
 
 

@@ -310,11 +310,8 @@ def test_kinds_of_paths(tmp_path, model, kind):
 @pytest.mark.parametrize("path", [3, None, b"model"])
 def test_other_paths_are_refused(model, path):
     for action in (lambda: ngdt.save(model, path), lambda: ngdt.load(path)):
-        with pytest.raises(TypeError, match="path must be the path of a file") as error:
+        with pytest.raises(TypeError, match=rf"^path: .*PathLike.*{type(path).__name__}"):
             action()
-        assert str(error.value).endswith(
-            "type bytes: decode it by os.fsdecode" if isinstance(path, bytes) else
-            f"type {type(path).__name__}")
 
 
 def test_files_that_are_open(tmp_path, model):
