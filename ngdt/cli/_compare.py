@@ -9,7 +9,7 @@ two classes or the log loss of more.
 
 import pickle
 import warnings
-from time import perf_counter
+from timeit import Timer
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -37,8 +37,6 @@ from ngdt.cli._scores import Score, interval, losses, probability_score, score
 from ngdt.cli._tables import add_data_arguments, training_data
 
 HELP = "compare models on a table, in an HTML report"
-# Seconds for which predictions are repeated to time them.
-_TIMING = 0.2
 
 
 class Result:
@@ -191,12 +189,8 @@ def _lead(y, first, other, classifies):
 
 
 def _microseconds(model, X):
-    best, begin = np.inf, perf_counter()
-    while perf_counter() - begin < _TIMING:
-        start = perf_counter()
-        model.predict(X)
-        best = min(best, perf_counter() - start)
-    return 1e6 * best / X.shape[0]
+    n_times, seconds = Timer(lambda: model.predict(X)).autorange()
+    return 1e6 * seconds / n_times / X.shape[0]
 
 
 def _table(results):

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils import check_array
 
-from ngdt.cli._models import n_leaves
 from ngdt.cli._options import make_estimator
 
 # Categories of a column that histogram boosting takes.
@@ -24,17 +26,14 @@ class _FilledColumns(TransformerMixin, BaseEstimator):
     """Zero for columns whose values are all missing, of which scikit-learn's boosting fails."""
 
     def fit(self, X, y=None):
-        self.is_empty_ = np.isnan(_floats(X)).all(axis=0)
+        self.is_empty_ = np.isnan(self._numbers(X)).all(axis=0)
         return self
 
     def transform(self, X):
-        return np.where(self.is_empty_, 0.0, _floats(X))
+        return np.where(self.is_empty_, 0.0, self._numbers(X))
 
-
-def _floats(X):
-    if hasattr(X, "to_numpy"):
-        return X.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(X, dtype=np.float64)
+    _numbers = staticmethod(partial(
+        check_array, dtype=np.float64, ensure_all_finite="allow-nan"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Contender:
 
     what: str
     make: Callable
-    leaves: Callable
+    leaves: Callable = methodcaller("get_n_leaves")
     takes_sparse: bool = True
 
 
@@ -62,8 +61,6 @@ def _boosting(task, X, arguments):
     boosting = (HistGradientBoostingClassifier if task == "classification" else
                 HistGradientBoostingRegressor)
     texts = _texts(X)
-    if not texts:
-        return make_pipeline(_FilledColumns(), boosting(random_state=arguments.random_state))
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MAX_CATEGORIES,
         encoded_missing_value=np.nan)
@@ -79,12 +76,8 @@ def _linear(task, X, arguments):
         return make_pipeline(MaxAbsScaler(), model)
     numbers = make_pipeline(
         SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
-    texts = _texts(X)
-    if not texts:
-        return make_pipeline(numbers, model)
     return make_pipeline(make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), texts), (numbers, make_column_selector(
-            dtype_include=["number", "bool"]))), model)
+        (OneHotEncoder(handle_unknown="ignore"), _texts(X)), remainder=numbers), model)
 
 
 def _texts(X):
@@ -93,21 +86,20 @@ def _texts(X):
 
 
 def _leaves_of_boosting(estimator):
-    boosting = estimator[-1] if hasattr(estimator, "steps") else estimator
-    return sum(tree.get_n_leaf_nodes() for trees in boosting._predictors for tree in trees)
+    return sum(tree.get_n_leaf_nodes() for trees in estimator[-1]._predictors for tree in trees)
 
 
 CONTENDERS = {
     "tree": Contender(
         "a tree of ngdt, the default",
-        lambda task, X, arguments: make_estimator("tree", task, arguments), n_leaves),
+        lambda task, X, arguments: make_estimator("tree", task, arguments)),
     "pruned": Contender(
         "a greedy tree with splits on single columns, pruned by cross-validated cost complexity",
         lambda task, X, arguments: make_estimator("tree", task, arguments).set_params(
-            init="pruned", optimizer=None, leaf="constant"), n_leaves),
+            init="pruned", optimizer=None, leaf="constant")),
     "forest": Contender(
         "a forest of ngdt, the default",
-        lambda task, X, arguments: make_estimator("forest", task, arguments), n_leaves),
+        lambda task, X, arguments: make_estimator("forest", task, arguments)),
     "boosting": Contender(
         "histogram gradient boosting of scikit-learn, the default", _boosting,
         _leaves_of_boosting, takes_sparse=False),
