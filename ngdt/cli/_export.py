@@ -6,7 +6,7 @@
 
 from ngdt.cli._formats import add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, chosen_tree, load_model
-from ngdt.cli._options import Mistake, positive_int
+from ngdt.cli._options import positive_int
 from ngdt.export import (
     export_c,
     export_graphviz,
@@ -61,9 +61,4 @@ def add_arguments(parser):
 
 def run(arguments):
     chosen = chosen_format(arguments, FORMATS)
-    model = load_model(arguments.model)
-    try:
-        content = chosen(model, arguments)
-    except ValueError as error:
-        raise Mistake(str(error)) from error
-    write(content, arguments.output)
+    write(chosen(load_model(arguments.model), arguments), arguments.output)

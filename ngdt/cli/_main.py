@@ -6,11 +6,12 @@ import re
 import sys
 import warnings
 from contextlib import suppress
+from functools import cache
 
 from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
-from ngdt.cli._options import ESTIMATORS, Mistake
+from ngdt.cli._options import Mistake
 
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
@@ -24,7 +25,8 @@ _OPTIONS = {
     r"as pandas\.to_numeric does( without)?": r"in the file\1",
     r"after pandas\.to_datetime": "in the file, or leave it out by --drop",
     r"drop the column, or": "leave it out by --drop, or",
-    r"With errors='coerce', (others, such as .*), become missing values": r"Leave \1, empty"}
+    r"With errors='coerce', (others, such as .*), become missing values": r"Leave \1, empty",
+    r"(can't encode character .*)": r"\1: write to a file, with --output"}
 # What reading, training and writing raise for input that does not suit them.
 _MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
@@ -35,16 +37,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
 
-    def parse_args(self, args=None, namespace=None):
-        """Add a hint at the closest option of the command."""
-        arguments, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            wrong = [each for each in unknown if each.startswith("-")]
-            hint = _hint(wrong[0].partition("=")[0], arguments.options) if wrong else ""
-            arguments.command.error(
-                f"unrecognized arguments: {' '.join(unknown)}{hint and f'.{hint}'}")
-        return arguments
-
     def _check_value(self, action, value):
         """Add a hint at the closest choice."""
         try:
@@ -52,15 +44,6 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             error.message += did_you_mean(value, action.choices)
             raise
-
-
-def _hint(option, options):
-    """A hint at --set for a parameter of an estimator, else at the closest option."""
-    parameter = option.lstrip("-").replace("-", "_")
-    known = {name for estimator in ESTIMATORS.values() for name in estimator().get_params()}
-    if "--set" in options and parameter in known:
-        return f" Did you mean '--set {parameter}=...'?"
-    return did_you_mean(option, options)
 
 
 def make_parser():
@@ -86,8 +69,7 @@ def make_parser():
             name, help=module.HELP, description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter)
         module.add_arguments(command)
-        options = [name for action in command._actions for name in action.option_strings]
-        command.set_defaults(run=module.run, options=options, command=command)
+        command.set_defaults(run=module.run)
     return parser
 
 
@@ -118,7 +100,10 @@ def main(argv=None):
             warnings.simplefilter("default")
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
-            warnings.showwarning = _WarningPrinter().show
+            # Each text of a warning once: `compare` trains on many folds.
+            say = cache(lambda line: print(line, file=sys.stderr))
+            warnings.showwarning = lambda warning, *_, **__: say(
+                f"ngdt: warning: {_one_line(warning)}")
             arguments.run(arguments)
             sys.stdout.flush()
     except BrokenPipeError:     # `ngdt show model.ngdt | head`
@@ -135,24 +120,7 @@ def main(argv=None):
 def _one_line(error):
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
-        letter = error.object[error.start]
-        return (f"the output holds {letter!r}, which the encoding of stdout, {error.encoding}, "
-                "lacks: write to a file with --output, or set PYTHONIOENCODING=utf-8")
     line = " ".join(str(error).split())
     for advice, option in _OPTIONS.items():
         line = re.sub(advice, option, line)
     return line
-
-
-class _WarningPrinter:
-    """Prints each text of a warning once: `compare` trains on many folds."""
-
-    def __init__(self):
-        self._printed = set()
-
-    def show(self, message, *_, **__):
-        line = f"ngdt: warning: {_one_line(message)}"
-        if line not in self._printed:
-            self._printed.add(line)
-            print(line, file=sys.stderr)

@@ -99,13 +99,23 @@ def check_output(path):
     ----------
     path : str
     """
-    folder = Path(path).parent
-    if not folder.is_dir():
+    if Path(path).is_dir() or not Path(path).parent.is_dir():
         raise Mistake(
-            f"output must be in a folder that exists, got {str(path)!r}: create {str(folder)!r} or "
+            f"output must be a file in a folder that exists, got {path!r}: create the folder, or "
             "choose another path")
-    if Path(path).is_dir():
-        raise Mistake(f"output must be the path of a file, got the folder {str(path)!r}")
+
+
+def check_is_there(path):
+    """Raise with a hint at the closest file of the folder unless a file is there.
+
+    Parameters
+    ----------
+    path : str
+    """
+    path = Path(path)
+    if not path.is_file():
+        near = [each.name for each in path.parent.glob("*") if each.is_file()]
+        raise Mistake(f"{path}: there is no such file.{did_you_mean(path.name, near)}")
 
 
 def task_of(y, given=None):

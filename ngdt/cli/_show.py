@@ -17,7 +17,6 @@ from ngdt.cli._models import (
     add_model_argument,
     chosen_tree,
     estimators_of,
-    is_forest,
     load_model,
     purpose,
 )
@@ -31,7 +30,7 @@ _N_COLUMNS = 8
 
 
 def _text(model, arguments):
-    if is_forest(model) and arguments.tree is None:
+    if len(estimators_of(model)) > 1 and arguments.tree is None:
         return _forest(model)
     tree = chosen_tree(model, arguments.tree)
     rules = export_text(tree, n_terms=arguments.n_terms or "auto", max_depth=arguments.max_depth)

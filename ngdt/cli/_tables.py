@@ -19,7 +19,7 @@ from sklearn.datasets import load_svmlight_file
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
 from ngdt.cli._models import estimators_of
-from ngdt.cli._options import FILES, Mistake
+from ngdt.cli._options import FILES, Mistake, check_is_there
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Types that can be read from standard input.
@@ -159,9 +159,7 @@ def _suffix(path, input_format):
         raise Mistake(
             f"{path}: the type of a table must be one of {', '.join(READERS)}, not {suffix!r}."
             f"{did_you_mean(suffix, READERS)} --input-format says what it is")
-    if not Path(path).is_file():
-        near = [each.name for each in Path(path).parent.glob("*") if each.is_file()]
-        raise Mistake(f"{path}: there is no such file.{did_you_mean(Path(path).name, near)}")
+    check_is_there(path)
     return suffix
 
 

