@@ -27,7 +27,6 @@ from ngdt.cli._tables import (
     add_data_arguments,
     has_text_classes,
     import_pandas,
-    import_pyarrow,
     samples_for,
 )
 
@@ -70,8 +69,6 @@ def run(arguments):
     if suffix is None:
         frame.to_csv(sys.stdout, index=False)
     else:
-        if suffix != ".csv":
-            import_pyarrow()
         with writing(arguments.output) as file:
             WRITERS[suffix](frame, file)
     if y is not None:

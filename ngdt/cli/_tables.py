@@ -7,14 +7,12 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from lzma import LZMAError
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-from scipy import sparse
 from sklearn.datasets import load_svmlight_file
+from sklearn.utils import check_consistent_length
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
@@ -30,6 +28,8 @@ _MAX_NAMES = 12
 # currency or of per cent, and commas between thousands.
 _AMOUNT = re.compile(
     r"([-+]?) ?([$€£¥]?) ?((?!0\d)\d+|[1-9]\d{0,2}(?:,\d{3})+)(\.\d+)? ?([%$€£¥]?)")
+
+_HOW_TO_SEPARATE = "--separator says what is between columns (--decimal ',' reads decimal commas)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,12 @@ class Data:
         """True if columns have names."""
         return hasattr(self.X, "columns")
 
-    def column(self, name, what="column"):
+    def column(self, name):
         """The values of a column, and the data without it.
 
         Parameters
         ----------
         name : str
-        what : str, default="column"
-            What the column is, for the message.
 
         Returns
         -------
@@ -71,7 +69,7 @@ class Data:
         """
         if name not in self.X.columns:
             raise Mistake(
-                f"{self.path}: there is no {what} {name!r}, but {_listed(self.X.columns)}."
+                f"{self.path}: there is no column {name!r}, but {_listed(self.X.columns)}."
                 f"{did_you_mean(name, self.X.columns)}")
         return self.X[name], Data(self.path, self.X.drop(columns=name))
 
@@ -138,7 +136,7 @@ def read(arguments, text=(), n_features=None, keys=()):
         found = READERS[suffix](
             file, text=text, n_features=n_features, keys=keys, target=arguments.target,
             separator=arguments.separator, decimal=arguments.decimal)
-    except (ValueError, EOFError, BadZipFile, LZMAError, OSError) as error:
+    except Exception as error:      # readers raise many types of errors for damaged files
         if getattr(error, "filename", None):    # which tells what is wrong with the file
             raise
         advice = (". Convert it to UTF-8, or say by its name how it is compressed, as in .csv.gz"
@@ -193,7 +191,7 @@ def _chosen_columns(data, arguments):
     """The table without the target and the columns that are left out, and the target."""
     if arguments.target is None:
         raise Mistake(f"--target COLUMN is missing. The columns are {_listed(data.X.columns)}")
-    y, data = data.column(arguments.target, "target")
+    y, data = data.column(arguments.target)
     n_missing = int(y.isna().sum())
     if n_missing:
         raise Mistake(
@@ -268,12 +266,15 @@ def samples_for(model, arguments):
     data = read(arguments, text, model.n_features_in_,
                 [name for name in beside if name not in (*names, arguments.target)])
     if not data.has_columns:
-        _check_width(model, data)
+        if names:
+            raise Mistake(
+                f"{data.path} has no names of columns, but the model was trained on columns with "
+                f"names: {_listed(names)}")
         if beside:
             raise Mistake(f"{data.path} has no names of columns for --columns")
         # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
         return Data(data.path, data.X, data.y if arguments.target else None)
-    y = data.column(arguments.target, "target")[0] if arguments.target else None
+    y = data.column(arguments.target)[0] if arguments.target else None
     if not names:
         raise Mistake(
             f"{data.path} has names of columns, but the model was trained on an array of "
@@ -297,18 +298,6 @@ def has_text_classes(model):
     return getattr(model, "classes_", np.zeros(0)).dtype.kind in "OU"
 
 
-def _check_width(model, data):
-    n_features = data.X.shape[1] if data.X.ndim == 2 else 0
-    if hasattr(model, "feature_names_in_"):
-        raise Mistake(
-            f"{data.path} has no names of columns, but the model was trained on columns with "
-            f"names: {_listed(model.feature_names_in_)}")
-    if n_features != model.n_features_in_:
-        raise Mistake(
-            f"{data.path} has {n_features} features, but the model was trained on "
-            f"{model.n_features_in_}")
-
-
 def _listed(names):
     shown = [str(name) for name in names]
     if len(shown) > _MAX_NAMES:    # the target is often the last column
@@ -321,66 +310,37 @@ def import_pandas():
     return import_optional("pandas", "tables need", "ngdt[cli]")
 
 
-def import_pyarrow():
-    """Import pyarrow, which reads and writes Parquet and Arrow."""
-    return import_optional("pyarrow", "Parquet and Arrow need", "ngdt[arrow]")
-
-
-def _csv(file, *, text, keys, separator, decimal, **_):
+def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
     pandas = import_pandas()
     content = file.read() if file is sys.stdin else None    # which may be read several times
-    text = dict.fromkeys([*text, *keys], "string")
 
-    def read_csv(more_fields, *, dtype=text, **options):
-        # sep=None would guess, and take the "n" of a single column "name" for a separator.
-        with warnings.catch_warnings():
-            warnings.simplefilter(more_fields, pandas.errors.ParserWarning)
-            return pandas.read_csv(
-                file if content is None else io.StringIO(content), sep=separator or ",",
-                # Else, each part of a large file sets the types of its own values.
-                decimal=decimal, dtype=dtype, low_memory=False, **options)
+    def read_csv(**options):
+        # sep=None would guess, and take the "n" of a single column "name" for a separator. As an
+        # index, first fields that the header lacks would be taken for names of the rows.
+        return pandas.read_csv(
+            file if content is None else io.StringIO(content), sep=separator or usual,
+            index_col=False, **options)
 
-    try:
-        _check_header(read_csv(
-            "ignore", dtype="string", header=None, nrows=1, index_col=False,
-            keep_default_na=False).iloc[0], separator)
-        frame = read_csv("error", index_col=False)
-    except pandas.errors.ParserWarning:
-        # Rows have more fields than the header. If the last one is always empty, each row ends with
-        # a separator. As an index, the first ones are taken for names of the rows.
-        named = read_csv("ignore")
-        if named.index.nlevels > 1 or not named.iloc[:, -1].isna().all():
-            raise ValueError("its rows have more fields than the header has names of columns: give "
-                             "the first column a name, too") from None
-        return read_csv("ignore", index_col=False)
-    except pandas.errors.ParserError as error:
-        raise ValueError(
-            f"{error}. Of columns that are not separated by commas, --separator says by what "
-            "(--decimal ',' reads decimal commas)") from error
-    return frame
-
-
-def _check_header(names, separator):
-    """Refuse names that pandas would change, and those that another sign separates."""
+    names = read_csv(dtype="string", header=None, nrows=1, keep_default_na=False).iloc[0]
     repeated = names[names.duplicated() & (names != "")]
-    if len(repeated):
+    if len(repeated):       # which pandas would change
         raise ValueError(
             f"several columns are named {repeated.iloc[0]!r}: rename them, or keep only one")
-    if separator is None and len(names) == 1:
-        for sign, what, how in ((";", "semicolons", "--separator ';'"), (
-                "|", "bars", "--separator '|'"), ("\t", "tabs", "--input-format tsv")):
-            if sign in names.iloc[0]:
-                raise ValueError(
-                    f"its columns seem to be separated by {what}, not by commas: {how} "
-                    "(--decimal ',' reads decimal commas)")
-
-
-def _tsv(file, *, separator, **options):
-    return _csv(file, separator=separator or "\t", **options)
+    if separator is None and len(names) == 1 and re.search(r"[;|\t]", names.iloc[0]):
+        raise ValueError(f"the header has a single column, {names.iloc[0]!r}. {_HOW_TO_SEPARATE}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)     # of more fields
+            # With low_memory, each part of a large file sets the types of its own values.
+            return read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], "string"),
+                            low_memory=False)
+    except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
+        raise ValueError(
+            f"{str(error).strip().rstrip('.')}: give each field of a row a name in the header. "
+            f"{_HOW_TO_SEPARATE}") from error
 
 
 def _arrow(reader, file, *, text, **_):
-    import_pyarrow()
     frame = getattr(import_pandas(), reader)(file)
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
@@ -389,8 +349,7 @@ def _arrow(reader, file, *, text, **_):
 
 
 def _libsvm(file, *, n_features, **_):
-    X, y = load_svmlight_file(file, n_features=n_features)
-    return sparse.csr_matrix(X), y
+    return load_svmlight_file(file, n_features=n_features)
 
 
 def _npz(file, *, target, **_):
@@ -403,13 +362,11 @@ def _npz(file, *, target, **_):
         X, y = arrays["X"], arrays.get(target or "y")
         if X.ndim != 2:
             raise ValueError(f"X must have rows and columns, got an array of shape {X.shape}")
-        if y is not None and y.shape[:1] != X.shape[:1]:
-            raise ValueError(
-                f"X has {len(X)} rows, but {target or 'y'} is an array of shape {y.shape}")
+        check_consistent_length(X, y)
         return X, y
 
 
 READERS = {
-    ".csv": _csv, ".tsv": _tsv, ".parquet": partial(_arrow, "read_parquet"),
+    ".csv": _csv, ".tsv": partial(_csv, usual="\t"), ".parquet": partial(_arrow, "read_parquet"),
     ".arrow": partial(_arrow, "read_feather"), ".feather": partial(_arrow, "read_feather"),
     ".libsvm": _libsvm, ".svm": _libsvm, ".npz": _npz}
