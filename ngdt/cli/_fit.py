@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 from ngdt._util.numbers import count
 from ngdt.cli._models import size
 from ngdt.cli._options import (
-    Mistake,
     add_output_argument,
     add_training_arguments,
     check_is_scored,
@@ -53,9 +52,11 @@ def run(arguments):
     y = labels(data.y, task)
     estimator = make_estimator(
         arguments.model, task, arguments, arguments.settings, verbose=int(not arguments.quiet))
+    X_train, X_test, y_train, y_test = data.X, None, y, None
     if arguments.test_size is not None:
         check_is_scored(y, "--test-size")
-    X_train, X_test, y_train, y_test = _split(data.X, y, arguments)
+        X_train, X_test, y_train, y_test = train_test_split(
+            data.X, y, test_size=arguments.test_size, random_state=arguments.random_state)
     say = (lambda text: None) if arguments.quiet else print
     n_classes = f" of {len(set(y.tolist()))} classes" if task == "classification" else ""
     say(f"{data.path}: {count(len(y), 'row')}, {count(data.X.shape[1], 'column')}; "
@@ -68,12 +69,3 @@ def run(arguments):
         lost = losses(y_test, estimator.predict(X_test), is_classifier(estimator))
         found = score(y_test, lost, is_classifier(estimator))
         say(f"{found.name} on {len(y_test)} rows that were held out: {found}")
-
-
-def _split(X, y, arguments):
-    share = arguments.test_size
-    if share is None:
-        return X, None, y, None
-    if share >= 1.0:
-        raise Mistake(f"--test-size must be a share below 1, got {share:g}")
-    return train_test_split(X, y, test_size=share, random_state=arguments.random_state)

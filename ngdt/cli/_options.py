@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from ngdt import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
-from ngdt._util.validation import did_you_mean
+from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LOSSES
 from ngdt.optimizers import OPTIMIZERS
@@ -23,8 +24,8 @@ ESTIMATORS = {
     ("forest", "classification"): ObliqueForestClassifier,
     ("forest", "regression"): ObliqueForestRegressor,
 }
-# Parameters that are algorithms, by name.
-_ALGORITHMS = {"init": INITIALIZERS, "optimizer": OPTIMIZERS}
+# Parameters that may be named objects, which have parameters of their own.
+_NAMED = {"init": INITIALIZERS, "optimizer": OPTIMIZERS, "loss": LOSSES}
 # What shells complete an argument with that is a path.
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 # Largest number of different whole numbers that are taken for classes.
@@ -131,30 +132,15 @@ def task_of(y, given=None):
     str
     """
     values = np.asarray(y)
-    if values.ndim > 1:
-        if given == "classification":
-            raise Mistake(
-                f"--task classification needs a single target; there are {values.shape[1]}")
-        return "regression"
-    if given == "regression" and values.dtype.kind not in "iufb":
-        text = next((value for value in values.tolist() if not _is_number(value)), values[0])
-        raise Mistake(
-            f"--task regression needs a target of numbers; the target is text, such as {text!r}")
-    if given is not None:
-        return given
+    if values.ndim > 1 and given == "classification":
+        raise Mistake(f"--task classification needs a single target; there are {values.shape[1]}")
+    if given is not None or values.ndim > 1:
+        return given or "regression"
     if values.dtype.kind not in "iuf":
         return "classification"
     distinct = np.unique(values)
     few = len(distinct) <= MAX_CLASSES and not np.mod(distinct, 1).any()
     return "classification" if few else "regression"
-
-
-def _is_number(value):
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def labels(y, task):
@@ -171,7 +157,8 @@ def labels(y, task):
     """
     values = np.asarray(y)
     if task == "regression":
-        return values.astype(np.float64)
+        with error_prefix("target of a regression"):
+            return values.astype(np.float64)
     # Larger ones do not fit integers, and scikit-learn takes no other floats for classes.
     if values.dtype.kind == "f" and not np.mod(values, 1).any():
         return values.astype(np.int64 if np.abs(values).max() < 2.0**63 else str)
@@ -213,32 +200,23 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
         max_time=arguments.max_time, random_state=arguments.random_state, n_jobs=arguments.n_jobs,
         verbose=verbose)
     known = estimator.get_params()
-    given, inner = {}, {}
+    given, inner = {}, defaultdict(dict)
     for setting in settings:
         name, separator, value = setting.partition("=")
-        outer = name.partition("__")[0]
+        outer, _, own = name.partition("__")
         if not separator or outer not in known:
             raise Mistake(
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
                 f"{setting!r}.{did_you_mean(name, known) if outer not in known else ''}")
-        (given if name == outer else inner)[name] = _value(value)
-    own = {name.removeprefix("loss__"): inner.pop(name)
-           for name in [*inner] if name.startswith("loss__")}
-    if own and given.get("loss") in LOSSES:     # which is made with its parameters, for good
-        given["loss"] = LOSSES[given["loss"]](**own)
-    elif own:
-        raise Mistake("--set loss__...: only a loss that is named has parameters of its own, as in "
-                      "--set loss=quantile loss__quantile=0.9")
-    # An algorithm that gets parameters of its own is an object instead of a name.
-    for name in inner:
-        outer = name.partition("__")[0]
-        algorithm, named = given.get(outer, ""), _ALGORITHMS.get(outer, {})
-        if isinstance(algorithm, str) and algorithm in named:
-            given[outer] = named[algorithm]()
-        elif isinstance(algorithm, str):
-            raise Mistake(f"--set {name}: only an algorithm has parameters of its own, and it has "
-                          "to be named, as in --set optimizer=tao optimizer__C=0.1")
-    return estimator.set_params(**given).set_params(**inner)
+        (inner[outer] if own else given)[own or name] = _value(value)
+    for name, parameters in inner.items():
+        kind = _NAMED.get(name, {}).get(str(given.get(name)))
+        if kind is None:
+            raise Mistake(
+                f"--set {name}__...: only an algorithm or a loss has parameters of its own, and it "
+                "has to be named, as in --set optimizer=tao optimizer__C=0.1")
+        given[name] = kind(**parameters)
+    return estimator.set_params(**given)
 
 
 def _value(text):

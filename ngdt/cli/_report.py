@@ -1,4 +1,4 @@
-"""The report of `ngdt compare`: one HTML file with its pictures in it."""
+"""The report of `ngdt compare`: one HTML file, with the picture of the tree in it."""
 
 from base64 import b64encode
 from html import escape
@@ -14,7 +14,6 @@ from ngdt.plotting import plot_tree
 
 # Levels of the tree that is drawn, and columns of each condition of its text.
 _DEPTH, _N_TERMS = 3, 5
-_COLOR = "#2166ac"
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -43,8 +42,7 @@ pre { background: #f6f6f6; padding: 1rem; white-space: pre-wrap; font-size: .85r
 <h2>Models</h2>
 <div class="wide">$table</div>
 $notes
-$pictures
-$rules
+$trees
 <p class="note">Made by ngdt $version.</p>
 </body>
 </html>
@@ -81,11 +79,9 @@ def write_report(path, data, task, n_folds, n_threads, results):
         f"{'' if target is None else f' of {target!r}'}. Each model was "
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
         f"The {name} is measured on all these predictions. No parameter was tuned.")
-    by_name = {each.name: each for each in results}
     write(_PAGE.substitute(
         title=title, description=description, table=_table(results),
-        notes=_notes(results, n_threads), pictures=_pictures(results, by_name),
-        rules=_rules(by_name), version=__version__), path)
+        notes=_notes(results, n_threads), trees=_trees(results), version=__version__), path)
 
 
 def _table(results):
@@ -102,59 +98,33 @@ def _table(results):
 
 
 def _notes(results, n_threads):
-    described = "".join(
-        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}{_summary(each)}</li>"
-        for each in results)
+    described = ""
+    for each in results:
+        described += f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}"
+        if each.name == "tree":     # what the default has become, in lines as in a terminal
+            lines = escape(each.model.summary())
+            described += f'. On all rows:<br><span class="lines">{lines}</span>'
+        described += "</li>"
     return _NOTES.substitute(
         described=described, first=results[0].name, threads=count(n_threads, "thread"))
 
 
-def _summary(result):
-    """Result of the default on all rows, in lines as in a terminal."""
-    if result.name != "tree":
-        return ""
-    return f'. On all rows:<br><span class="lines">{escape(result.model.summary())}</span>'
+def _trees(results):
+    """The picture of the tree, and the text of both trees."""
+    models = {each.name: each.model for each in results}
+    pictures = [_picture(models["tree"])] if "tree" in models else []
+    return "\n".join([*pictures, *(
+        f"<h2>The {what} as text</h2>\n<pre>"
+        f"{escape(export_text(models[name], n_terms=_N_TERMS))}</pre>"
+        for name, what in (("tree", "tree"), ("pruned", "pruned tree")) if name in models)])
 
 
-def _pictures(results, by_name):
+def _picture(tree):
     try:
         pyplot()
     except ImportError as error:
-        return f'<p class="note">There are no pictures: {escape(str(error))}</p>'
-    found = [_figure(_scores(results), "Score of each model, with its 95 % interval.")]
-    if "tree" in by_name:
-        tree = by_name["tree"].model
-        if tree.get_n_leaves() > 1:
-            found += ["<h2>The tree</h2>", _figure(
-                plot_tree(tree, max_depth=_DEPTH).figure,
-                f"The tree trained on all rows; up to {_DEPTH} levels are drawn.")]
-    return "\n".join(found)
-
-
-def _figure(figure, caption):
-    data = b64encode(image(figure)).decode()
-    text = escape(caption)
-    return (f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
+        return f'<p class="note">There is no picture of the tree: {escape(str(error))}</p>'
+    data = b64encode(image(plot_tree(tree, max_depth=_DEPTH).figure)).decode()
+    text = f"The tree trained on all rows; up to {_DEPTH} levels are drawn."
+    return (f'<h2>The tree</h2>\n<figure><img alt="{text}" src="data:image/png;base64,{data}">'
             f"<figcaption>{text}</figcaption></figure>")
-
-
-def _scores(results):
-    figure, ax = pyplot().subplots(figsize=(7, 0.8 + 0.45 * len(results)), layout="constrained")
-    for y, each in enumerate(results):
-        ax.plot([each.score.low, each.score.high], [y, y], color=_COLOR, linewidth=2)
-        ax.plot(each.score.value, y, "o", color=_COLOR)
-    ax.set_yticks(range(len(results)), [each.name for each in results])
-    ax.set_ylim(len(results) - 0.5, -0.5)
-    ax.set_xlabel(results[0].score.name)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-    return figure
-
-
-def _rules(by_name):
-    """The text of the trees."""
-    return "\n".join(
-        f"<h2>The {name.replace('pruned', 'pruned tree')} as text</h2>\n<pre>"
-        f"{escape(export_text(by_name[name].model, n_terms=_N_TERMS))}</pre>"
-        for name in ("tree", "pruned") if name in by_name)

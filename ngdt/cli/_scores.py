@@ -1,7 +1,6 @@
 """Scores of predictions, with intervals."""
 
 from dataclasses import dataclass
-from inspect import signature
 
 import numpy as np
 from scipy.stats import binomtest, bootstrap
@@ -10,8 +9,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 # Number of samples of the bootstrap, and how many are drawn at a time: memory.
 N_RESAMPLES, BATCH = 999, 20
 LEVEL = 0.95
-# Its name has changed with SciPy 1.15.
-_GENERATOR = "rng" if "rng" in signature(bootstrap).parameters else "random_state"
 
 
 @dataclass(frozen=True)
@@ -126,6 +123,5 @@ def interval(statistic, data):
         value = float(statistic(*data, axis=-1))
         found = bootstrap(
             data, statistic, paired=True, vectorized=True, n_resamples=N_RESAMPLES, batch=BATCH,
-            confidence_level=LEVEL, method="percentile",
-            **{_GENERATOR: np.random.default_rng(0)})
+            confidence_level=LEVEL, method="percentile", random_state=np.random.default_rng(0))
     return value, *map(float, found.confidence_interval)
