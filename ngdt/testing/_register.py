@@ -5,23 +5,17 @@ that has ngdt installed. So only the two types are imported here; the strategies
 they are used.
 """
 
+from importlib import import_module
+
 from hypothesis import strategies as st
 
 from ngdt._core.loss import Loss
 from ngdt._core.tree import Tree
 
 
-def _trees(_):
-    from ngdt.testing.strategies import trees
-
-    return trees()
+def _strategy(name):
+    return lambda _: getattr(import_module("ngdt.testing.strategies"), name)()
 
 
-def _losses(_):
-    from ngdt.testing.strategies import losses
-
-    return losses()
-
-
-st.register_type_strategy(Tree, _trees)
-st.register_type_strategy(Loss, _losses)
+st.register_type_strategy(Tree, _strategy("trees"))
+st.register_type_strategy(Loss, _strategy("losses"))

@@ -12,10 +12,10 @@ and equal samples. Pass ``elements=st.floats(-1e3, 1e3)`` for other numbers.
 The types `ngdt.Tree` and `ngdt.losses.Loss` are registered, so ``st.from_type(Tree)`` works too.
 """
 
+from math import ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
@@ -26,25 +26,8 @@ from ngdt._training.monotone import nearest_monotone
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
 
 __all__ = [
-    "Dataset",
-    "MonotoneTree",
-    "TreeProblem",
-    "assignments",
-    "datasets",
-    "directions",
-    "dyadics",
-    "losses",
-    "monotone_trees",
-    "problems",
-    "samples",
-    "targets",
-    "trees",
-]
-
-
-def _ldexp(numerator, exponent):
-    return float(np.ldexp(float(numerator), exponent))
-
+    "Dataset", "MonotoneTree", "TreeProblem", "assignments", "datasets", "directions", "dyadics",
+    "losses", "monotone_trees", "problems", "samples", "targets", "trees"]
 
 _NUMERATORS = st.integers(-8, 8)
 _EXPONENTS = st.just(-1)
@@ -71,7 +54,7 @@ def dyadics(*, numerators=_NUMERATORS, exponents=_EXPONENTS):
     >>> find(dyadics(), lambda number: number > 1)
     1.5
     """
-    return st.builds(_ldexp, numerators, exponents)
+    return st.builds(ldexp, numerators, exponents)
 
 
 # As dyadics(), in half the time: one draw per number instead of three.
@@ -155,8 +138,6 @@ def samples(
     """
     shape = draw(n_samples), draw(n_features)
     X = draw(arrays(np.float64, shape, elements=elements)).astype(draw(dtypes))
-    if len(np.unique(X, axis=0)) < len(X):
-        event("samples: equal samples")
     return csr_array(X) if draw(sparse) else X
 
 
@@ -311,27 +292,13 @@ def trees(
         children_left=left, children_right=right,
         values=draw(arrays(np.float64, (m + 1, k), elements=elements)))
     if draw(linear_leaves):
-        tree = tree.replace(values=tree.values, **draw(_slopes((m + 1, k, p), elements)))
-    event(f"tree: {_describe(tree)}")
+        slopes = draw(arrays(np.float64, (m + 1, k, p), elements=elements))
+        is_linear = draw(arrays(np.bool_, m + 1))
+        ranges = np.sort(draw(arrays(np.float64, (m + 1, k, 2), elements=elements)))
+        tree = tree.replace(
+            values=tree.values, slopes=slopes * is_linear[:, None, None],
+            ranges=ranges if draw(st.booleans()) else None)
     return tree.sparsify() if draw(sparse_weights) else tree
-
-
-@st.composite
-def _slopes(draw, shape, elements):
-    """Slopes and ranges of linear leaves, as arguments of `Tree`."""
-    slopes = draw(arrays(np.float64, shape, elements=elements))
-    is_linear = draw(arrays(np.bool_, shape[0]))
-    ranges = np.sort(draw(arrays(np.float64, (*shape[:2], 2), elements=elements)))
-    return {"slopes": slopes * is_linear[:, None, None],
-            "ranges": ranges if draw(st.booleans()) else None}
-
-
-def _describe(tree):
-    if tree.n_internal < 2:
-        return "stump" if tree.n_internal else "single leaf"
-    if tree.max_depth == tree.n_internal:
-        return "chain"
-    return "balanced" if 2**tree.max_depth < 2 * tree.n_leaves else "unbalanced"
 
 
 class TreeProblem(NamedTuple):
@@ -403,17 +370,13 @@ def problems(
         losses=losses, n_samples=n_samples, n_features=p, n_outputs=k, elements=elements,
         dtypes=dtypes, sparse=sparse))
     feature_scale, score_scale = draw(scales), draw(scales)
-    event(f"problem: features times {feature_scale:g}, scores times {score_scale:g}")
     leaves = tree.leaf_arrays()
     if tree.slopes is not None:
         leaves["slopes"] = tree.slopes / feature_scale
     tree = tree.replace(
         weights=tree.weights / feature_scale * score_scale,
         thresholds=tree.thresholds * score_scale, **leaves)
-    X = X * X.dtype.type(feature_scale)
-    if (tree.scores(X) == 0).any():
-        event("problem: a score is zero")
-    return TreeProblem(tree, X, y, loss)
+    return TreeProblem(tree, X * X.dtype.type(feature_scale), y, loss)
 
 
 _N_OUTPUTS = st.integers(1, 2)
@@ -489,6 +452,4 @@ def monotone_trees(
     tree = draw(trees(n_internal=n_internal, n_features=p, n_outputs=n_outputs, elements=elements))
     cst = draw(directions(n_features=p))
     loss = SquaredLoss() if tree.n_outputs == 1 else LogLoss()
-    ordered = nearest_monotone(tree, cst, np.ones(tree.n_leaves), loss)
-    event(f"monotone tree: leaf values are {'as drawn' if ordered is tree else 'ordered'}")
-    return MonotoneTree(ordered, cst)
+    return MonotoneTree(nearest_monotone(tree, cst, np.ones(tree.n_leaves), loss), cst)
