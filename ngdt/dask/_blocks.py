@@ -55,36 +55,27 @@ class Glance:
 
     Attributes
     ----------
-    n_samples, n_present, n_training : int
-        Numbers of all samples, of samples of positive weight, and of training samples.
-    y_values : ndarray
-        Labels, for classification.
-    y_weights : ndarray
-        Weight of the samples of each label.
+    n_present, n_training : int
+        Numbers of samples of positive weight, and of training samples.
+    y_values, y_weights : ndarray or None
+        Labels, for classification, and the weight of the samples of each.
     X, y, sample_weight : table, ndarray, ndarray
         Some of the training samples, in random order.
     """
 
-    n_samples: int
-    n_present: int = 0
-    n_training: int = 0
-    y_values: Any = None
-    y_weights: Any = None
-    X: Any = None
-    y: Any = None
-    sample_weight: Any = None
-
-    @property
-    def n_drawn(self):
-        """Number of samples that are returned."""
-        return 0 if self.y is None else len(self.y)
+    n_present: int
+    n_training: int
+    y_values: np.ndarray | None
+    y_weights: np.ndarray | None
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray
 
     def first(self, n):
         """Copy with at most `n` of the samples."""
-        if self.n_drawn <= n:
-            return self
-        return replace(self, X=_safe_indexing(self.X, np.arange(n)), y=self.y[:n],
-                       sample_weight=self.sample_weight[:n])
+        return self if len(self.y) <= n else replace(
+            self, X=_safe_indexing(self.X, np.arange(n)), y=self.y[:n],
+            sample_weight=self.sample_weight[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,11 +180,11 @@ def glance(estimator, division, n_drawn, X, y, sample_weight, number):
 
     Returns
     -------
-    Glance
+    Glance, or None for a partition without samples
     """
     check_consistent_length(X, y)
     if len(y) == 0:
-        return Glance(0)
+        return None
     y = check_targets(estimator, y, **estimator._check_y_params)
     weight = _weight(sample_weight, len(y))
     values = by_value = None
@@ -203,7 +194,7 @@ def glance(estimator, division, n_drawn, X, y, sample_weight, number):
     training = division.weights(y, weight, number)[0]
     samples = np.flatnonzero(training)
     drawn = np.random.default_rng((division.seed, number)).permutation(samples)[:n_drawn]
-    return Glance(len(y), np.count_nonzero(weight), len(samples), values, by_value,
+    return Glance(np.count_nonzero(weight), len(samples), values, by_value,
                   _safe_indexing(X, drawn), y[drawn], weight[drawn])
 
 

@@ -1,7 +1,6 @@
 """Reading of collections as blocks, for trees and forests on partitions."""
 
 from dataclasses import replace
-from itertools import chain
 
 import dask
 import numpy as np
@@ -48,27 +47,23 @@ def resolve_optimizer(estimator):
     ValueError
         If a parameter is not supported; the message names it.
     """
-    name = type(estimator).__name__
-    for what, is_given, way_out in (
-            ("max_time", estimator.max_time is not None,
-             "use fewer steps, as in optimizer=Annealed(steps=1000)"),
-            ("warm_start", estimator.warm_start, "pass the tree: init=estimator.tree_"),
-            ("checkpoint", estimator.checkpoint is not None,
-             "the training goes on without it if a worker ends"),
-            ("oob_score", getattr(estimator, "oob_score", False),
-             "score samples that were not trained on"),
-            (f"leaf={estimator.leaf!r}", estimator.leaf not in ("auto", "constant"),
-             "use leaf='constant'"),
-            ("class_weight='balanced_subsample'",
-             getattr(estimator, "class_weight", None) == "balanced_subsample", "use 'balanced'"),
-            ("monotonic_cst", estimator.monotonic_cst is not None,
-             "use the estimators of ngdt on data in memory")):
+    for what, is_given in {
+            "max_time": estimator.max_time is not None,
+            "warm_start": estimator.warm_start,
+            "checkpoint": estimator.checkpoint is not None,
+            "oob_score": getattr(estimator, "oob_score", False),
+            "monotonic_cst": estimator.monotonic_cst is not None,
+            f"leaf={estimator.leaf!r}": estimator.leaf not in ("auto", "constant"),
+            "class_weight='balanced_subsample'":
+                getattr(estimator, "class_weight", None) == "balanced_subsample"}.items():
         if is_given:
-            raise ValueError(f"{what} is not available in ngdt.dask.{name}: {way_out}")
+            raise ValueError(
+                f"{what} is not available in ngdt.dask.{type(estimator).__name__}: leave it out, "
+                "or use the estimators of ngdt on data in memory")
     given = estimator.optimizer
-    if isinstance(given, str):
-        named = {"auto": Annealed} | {each.name: each for each in ROUNDS}
-        given = named[given]() if given in named else given
+    named = {"auto": Annealed} | {each.name: each for each in ROUNDS}
+    if isinstance(given, str) and given in named:
+        given = named[given]()
     if given is None:
         return None
     if type(given) not in ROUNDS:
@@ -115,8 +110,7 @@ class Reading:
         found = partitions_of(X, y, sample_weight)
         reading = control.activity.part(READING_WORK, "reading partitions")
         glances = self._look_at(found, X.shape[1])
-        self.totals = None
-        self._learn(glances, control)
+        self._learn(glances.values(), control)
         names = names_of_targets(getattr(y, "_meta", None))     # of a data frame without rows
         if names:
             self.fitted["_targets"] = self.fitted["_targets"].named(names)
@@ -163,7 +157,7 @@ class Reading:
             result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 
     def _look_at(self, partitions, n_columns):
-        """Read all partitions once: sums of the targets, and some of the samples."""
+        """Read all partitions once: the `Glance` of each that has samples, by its number."""
         n_drawn = int(np.clip(MAX_VALUES // max(1, n_columns), MIN_SAMPLES, MAX_SAMPLES))
         reader = sent(_reader(self.estimator))
         look = delayed(glance, pure=False)
@@ -171,16 +165,18 @@ class Reading:
         found = dask.compute(*(
             look(reader, self.division, -(-2 * n_drawn // len(partitions)), *each, number)
             for number, each in enumerate(partitions)))
-        n_training = sum(each.n_training for each in found)
+        found = {number: each for number, each in enumerate(found) if each is not None}
+        n_training = sum(each.n_training for each in found.values())
         if n_training == 0:
             raise ValueError("X has no samples of positive weight to train on")
         share = min(1.0, n_drawn / n_training)
-        return [each.first(round(share * each.n_training)) for each in found]
+        return {number: each.first(round(share * each.n_training))
+                for number, each in found.items()}
 
     def _learn(self, glances, control):
         """Set the encoding and the problem of the sample, and the limits for all samples."""
-        estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
-        known = self._known_targets([each for each in glances if each.n_samples])
+        estimator, drawn = self.estimator, [each for each in glances if len(each.y)]
+        known = self._known_targets(glances)
         self.problem, self.fitted = estimator._checked_problem(
             join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
             np.concatenate([each.sample_weight for each in drawn]), False, known)
@@ -200,6 +196,7 @@ class Reading:
 
     def _known_targets(self, glances):
         """All labels; None for regression, whose targets are standardised by the sample."""
+        self.totals = None
         if not is_classifier(self.estimator):
             return None
         labels = np.concatenate([each.y_values for each in glances])
@@ -215,14 +212,14 @@ class Reading:
         reader, template, division = map(
             sent, (_reader(self.estimator, **self.fitted), template, self.division))
         make = delayed(encode, pure=False)
-        full = [number for number, each in enumerate(glances) if each.n_samples]
         self.partitions = Partitions(
             [make(reader, template, division, factor, self.fences, *partitions[number], number)
-             for number in full],
-            np.array([glances[number].n_training for number in full]),
-            n_at_once if n_at_once > 0 else len(full))
-        self.moments = Moments.merge(*zip(*self.partitions.total(
-            _moments, _concatenated), strict=True))
+             for number in glances],
+            np.array([each.n_training for each in glances.values()]),
+            n_at_once if n_at_once > 0 else len(glances))
+        found = dask.compute(*(delayed(_moments, pure=False)(block)
+                               for block in self.partitions.blocks))
+        self.moments = Moments.merge(*zip(*filter(None, found), strict=True))
         # What has been computed of other samples is forgotten; the scaling follows from moments.
         self.problem = self.problem.replace(
             sample_weight=self.problem.sample_weight).knowing(moments=self.moments)
@@ -263,10 +260,6 @@ def _reader(estimator, **attributes):
 
 
 def _moments(block):
-    """List of one pair: the moments of a block, and its weight."""
+    """The moments of a block and its weight, or None without weight."""
     weight = block.weights.sum(axis=0)
-    return [(Moments.of(block.problem.X, weight), weight.sum())] if weight.any() else []
-
-
-def _concatenated(lists):
-    return list(chain.from_iterable(lists))
+    return (Moments.of(block.problem.X, weight), weight.sum()) if weight.any() else None

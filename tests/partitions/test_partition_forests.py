@@ -117,7 +117,7 @@ def test_partitions_in_turn_columns_and_limits(digits_in_parts, all_digits):
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"optimizer": TAO()}, "cannot train on the partitions"),
     ({"oob_score": True}, "oob_score is not available"),
-    ({"class_weight": "balanced_subsample"}, "use 'balanced'"),
+    ({"class_weight": "balanced_subsample"}, "balanced_subsample' is not available"),
     ({"warm_start": True}, "warm_start is not available"),
     ({"max_samples": 2000, "bootstrap": False}, "max_samples=2000 is more than the 1797"),
 ], ids=str)
