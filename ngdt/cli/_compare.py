@@ -15,7 +15,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict, cross_validate
 from threadpoolctl import threadpool_limits
 
 from ngdt._estimators.display import watching
@@ -51,7 +51,7 @@ class Result:
     task : str
     lost : dict of str to ndarray of shape (n_samples,)
         Losses of all models so far, the first of which it is compared with.
-    probable : ndarray of shape (n_samples, n_classes)
+    probable : ndarray of shape (n_samples, n_classes), or None
         Probabilities of the classes, by cross-validation.
 
     Attributes
@@ -76,7 +76,7 @@ class Result:
         self.name, self.score = name, score(y, lost[name], classifies)
         self.of_probabilities = probability_score(y, probable) if classifies else {}
         self.lead = None if name == first else _lead(y, lost[first], lost[name], classifies)
-        self.model, self.seconds = _trained(model, X, y, np.arange(len(y)))
+        self.model, self.seconds = _trained(model, X, y)
         self.n_leaves = CONTENDERS[name].leaves(self.model)
         self.n_bytes = len(pickle.dumps(self.model))
         self.microseconds = _microseconds(self.model, X)
@@ -124,7 +124,8 @@ def run(arguments):
         for name in names:
             model = CONTENDERS[name].make(task, X, arguments)
             part = activity.part(1 / len(names), name)
-            lost[name], probable = _cross_validated(model, X, y, folds, task, part)
+            part.at(0.0, "on folds")
+            lost[name], probable = _cross_validated(model, X, y, folds, task)
             part.at(len(folds) / (len(folds) + 1), "on all rows")
             results.append(Result(name, model, X, y, task, lost, probable))
             part.finish()
@@ -151,30 +152,24 @@ def _folds(X, y, task, arguments):
     return found
 
 
-def _cross_validated(model, X, y, folds, task, activity):
+def _cross_validated(model, X, y, folds, task):
     """Loss of each row, by the model that has not seen it, and probabilities of the classes."""
-    classes = np.unique(y) if task == "classification" else np.empty(0)
-    lost, probable = np.empty(len(y)), np.zeros((len(y), len(classes)))
     # The training on all rows warns of the same, with the numbers and examples of all rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for k, (train, test) in enumerate(folds):
-            activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
-            fitted, _ = _trained(model, X, y, train)
-            rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
-            lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
-            if task == "classification":
-                # A class that the training rows lack has no probability.
-                is_known = np.isin(classes, fitted.classes_)
-                probable[np.ix_(test, is_known)] = fitted.predict_proba(rows)
-    return lost, probable
+        if task == "regression":
+            return losses(y, cross_val_predict(model, X, y, cv=folds), False), None
+        # A class that the training rows lack has no probability.
+        probable = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+    return losses(y, np.unique(y)[probable.argmax(axis=1)], True), probable
 
 
-def _trained(model, X, y, train):
-    """The model, trained on some rows, and the seconds that it took."""
+def _trained(model, X, y):
+    """The model, trained on all rows, and the seconds that it took."""
     # Within a cross-validation, Ctrl-C ends the command and not this training only.
+    rows = np.arange(len(y))
     found = cross_validate(
-        model, X, y, cv=[(train, train[:1])], return_estimator=True, error_score="raise",
+        model, X, y, cv=[(rows, rows[:1])], return_estimator=True, error_score="raise",
         scoring=lambda model, X, y: 0.0)
     return found["estimator"][0], float(found["fit_time"][0])
 

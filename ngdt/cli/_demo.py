@@ -63,10 +63,8 @@ def _picture(tree, path):
     plot_history(tree, ax=axes[3])
     write(image(figure, Path(path).suffix[1:] or "png"), path)
 
-    print(
-        f"\nWrote {path}: the weights of the root and of its children as images (bright pixels send"
-        "\nan image to the right where they are red and to the left where they are blue), and the"
-        "\ntraining loss and its upper bound over the epochs.")
+    print(f"\nWrote {path}: weights of the root and of its children as images, and the loss and "
+          "its upper bound over the epochs.")
 
 
 def add_arguments(parser):

@@ -44,18 +44,16 @@ def chosen_format(arguments, formats, default=None):
     """
     if arguments.output is not None:
         check_output(arguments.output)
-    if arguments.format is not None:
-        return formats[arguments.format][0]
-    if arguments.output is None:
-        if default is None:
-            raise Mistake(f"--format is missing: {', '.join(formats)}")
-        return formats[default][0]
-    suffix = Path(arguments.output).suffix.lower()
-    for write_as, suffixes in formats.values():
-        if suffix in suffixes:
-            return write_as
-    known = ", ".join(suffix for _, suffixes in formats.values() for suffix in suffixes)
-    raise Mistake(f"{arguments.output}: the file must end with one of {known}, or give --format")
+    by_name = {name: write_as for name, (write_as, _) in formats.items()}
+    by_suffix = {suffix: write_as for write_as, suffixes in formats.values() for suffix in suffixes}
+    suffix = Path(arguments.output or "").suffix.lower()
+    chosen = by_name.get(arguments.format) or by_suffix.get(suffix) or (
+        by_name.get(default) if arguments.output is None else None)
+    if chosen is None:
+        raise Mistake(
+            f"--format is missing: it is one of {', '.join(by_name)}, or the file ends with one of "
+            f"{', '.join(by_suffix)}")
+    return chosen
 
 
 def write(content, output):

@@ -8,42 +8,37 @@ compared with that column.
 """
 
 import sys
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from ngdt._files.container import writing
+from ngdt.cli._formats import add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, estimators_of, load_model
-from ngdt.cli._options import (
-    Mistake,
-    add_output_argument,
-    check_is_scored,
-    check_output,
-    labels,
-)
+from ngdt.cli._options import Mistake, check_is_scored, labels
 from ngdt.cli._scores import losses, score
-from ngdt.cli._tables import (
-    add_data_arguments,
-    has_text_classes,
-    import_pandas,
-    samples_for,
-)
+from ngdt.cli._tables import add_data_arguments, has_text_classes, import_pandas, samples_for
 
 HELP = "predict for the rows of a table"
-# How a data frame is written to a file, by suffix.
-WRITERS = {
-    ".csv": lambda frame, file: frame.to_csv(file, index=False),
-    ".parquet": lambda frame, file: frame.to_parquet(file),
-    ".feather": lambda frame, file: frame.to_feather(file),
+
+
+def _feather(frame, _):
+    file = BytesIO()
+    frame.to_feather(file)
+    return file.getvalue()
+
+
+FORMATS = {
+    "csv": (lambda frame, _: frame.to_csv(index=False, lineterminator="\n"), (".csv",)),
+    "parquet": (lambda frame, _: frame.to_parquet(), (".parquet",)),
+    "feather": (_feather, (".feather",)),
 }
 
 
 def add_arguments(parser):
     add_model_argument(parser)
     add_data_arguments(parser, target="column of the true values, to score the predictions")
-    add_output_argument(
-        parser, f"where to write: {', '.join(WRITERS)} (default: CSV to stdout)")
+    add_format_arguments(parser, FORMATS, "csv")
     parser.add_argument(
         "--proba", action="store_true", help="also write the probability of each class")
     parser.add_argument(
@@ -52,7 +47,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    suffix = _suffix(arguments.output)
+    chosen = chosen_format(arguments, FORMATS, "csv")
     model = load_model(arguments.model)
     classifies = is_classifier(model)
     if arguments.proba and not classifies:
@@ -66,26 +61,12 @@ def run(arguments):
         raise Mistake(f"--columns: the result would have two columns {min(twice)!r}")
     if arguments.columns:
         frame = import_pandas().concat([data.beside, frame], axis=1)
-    if suffix is None:
-        frame.to_csv(sys.stdout, index=False)
-    else:
-        with writing(arguments.output) as file:
-            WRITERS[suffix](frame, file)
+    write(chosen(frame, arguments), arguments.output)
     if y is not None:
         lost = losses(y, frame["prediction"][is_known], classifies)
         found = score(y, lost, classifies)
         missing = f" ({(~is_known).sum()} without a target)" if not is_known.all() else ""
         print(f"{found.name} on {len(y)} rows{missing}: {found}", file=sys.stderr)
-
-
-def _suffix(output):
-    if output is None:
-        return None
-    check_output(output)
-    suffix = Path(output).suffix
-    if suffix not in WRITERS:
-        raise Mistake(f"{output}: predictions are written as {', '.join(WRITERS)}")
-    return suffix
 
 
 def _true_values(y, model, target):

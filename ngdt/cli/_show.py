@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ngdt._inspection.rules import one_line
+from ngdt._util.numbers import aligned
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,
@@ -40,13 +41,11 @@ def _text(model, arguments):
 def _forest(model):
     """The columns that matter most in a forest."""
     found = model.feature_importances_
-    names = [one_line(str(name)) for name in getattr(
-        model, "feature_names_in_", [f"x{j}" for j in range(len(found))])]
-    shown = [j for j in np.argsort(-found, kind="stable")[:_N_COLUMNS] if found[j]]
-    width = max((len(names[j]) for j in shown), default=0)
-    lines = [f"{names[j]:<{width}} {100 * found[j]:5.1f} %" for j in shown]
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(found))])
+    lines = aligned([(one_line(str(names[j])), f"{100 * found[j]:.1f} %")
+                     for j in np.argsort(-found, kind="stable")[:_N_COLUMNS]])
     return "\n".join([
-        model.summary(), purpose(model), "", "feature importances:", *lines, "",
+        model.summary(), purpose(model), "", "feature importances:", lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 

@@ -519,7 +519,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show wine.ngdt --tree 2", "--tree must be from 1 to 1"),
     ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
     ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
-    ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .html, .htm, .png"),
+    ("show wine.ngdt -o x.gif", "or the file ends with one of .txt, .html, .htm, .png"),
     ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
@@ -533,7 +533,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
-    ("export wine.ngdt", "--format is missing: c, sql"),
+    ("export wine.ngdt", "--format is missing: it is one of c, sql"),
     ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to the 178 rows"),
     ("compare wine.csv -t cultivar --models trees", "Did you mean 'tree'?"),
 ])
