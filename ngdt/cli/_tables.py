@@ -20,8 +20,6 @@ from ngdt.cli._models import estimators_of
 from ngdt.cli._options import FILES, Mistake, check_is_there
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
-# Types that can be read from standard input.
-_TEXT = {".csv", ".tsv"}
 # Number of names of columns that a message lists.
 _MAX_NAMES = 12
 # An amount: a number that has no zeros at the front, which codes have, and perhaps a sign of a
@@ -56,22 +54,19 @@ class Data:
         """True if columns have names."""
         return hasattr(self.X, "columns")
 
-    def column(self, name):
-        """The values of a column, and the data without it.
+    def require(self, names):
+        """Raise unless there are columns of these names.
 
         Parameters
         ----------
-        name : str
-
-        Returns
-        -------
-        Series, Data
+        names : sequence of str
         """
-        if name not in self.X.columns:
-            raise Mistake(
-                f"{self.path}: there is no column {name!r}, but {_listed(self.X.columns)}."
-                f"{did_you_mean(name, self.X.columns)}")
-        return self.X[name], Data(self.path, self.X.drop(columns=name))
+        known = getattr(self.X, "columns", ())
+        for name in names:
+            if name not in known:
+                raise Mistake(
+                    f"{self.path}: there is no column {name!r}, but "
+                    f"{_listed(known) or 'an array without names'}.{did_you_mean(name, known)}")
 
 
 def add_data_arguments(parser, target=None):
@@ -128,8 +123,6 @@ def read(arguments, text=(), n_features=None, keys=()):
     path, input_format = arguments.data, arguments.input_format
     if path == "-":
         path, file, suffix = "stdin", sys.stdin, f".{input_format or 'csv'}"
-        if suffix not in _TEXT:
-            raise Mistake(f"stdin must be csv or tsv, not {input_format}: give the name of a file")
     else:
         file, suffix = path, _suffix(path, input_format)
     try:
@@ -176,8 +169,7 @@ def training_data(arguments):
     """
     data = read(arguments, arguments.categorical)
     if not data.has_columns:
-        if arguments.drop or arguments.categorical:
-            raise Mistake(f"{data.path} has no names of columns for --drop or --categorical")
+        data.require([*arguments.drop, *arguments.categorical])
         if data.y is None:
             raise Mistake(f"{data.path}: the target is missing")
     else:
@@ -191,18 +183,15 @@ def _chosen_columns(data, arguments):
     """The table without the target and the columns that are left out, and the target."""
     if arguments.target is None:
         raise Mistake(f"--target COLUMN is missing. The columns are {_listed(data.X.columns)}")
-    y, data = data.column(arguments.target)
+    data.require([arguments.target, *arguments.drop])
+    y = data.X[arguments.target]
+    data = Data(data.path, data.X.drop(columns=[arguments.target, *arguments.drop]))
+    data.require(arguments.categorical)
     n_missing = int(y.isna().sum())
     if n_missing:
         raise Mistake(
             f"{data.path}: the target {arguments.target!r} is missing in {n_missing} of {len(y)} "
             "rows: leave them out, or fill them in")
-    for name in arguments.drop:
-        _, data = data.column(name)
-    for name in arguments.categorical:
-        data.column(name)       # an error for one that is not there
-    if not data.X.shape[1]:
-        raise Mistake(f"{data.path}: there is no column but the target")
     _warn_of_row_numbers(data)
     if arguments.task != "classification":
         y = _amounts(y, arguments.decimal)
@@ -266,29 +255,17 @@ def samples_for(model, arguments):
     data = read(arguments, text, model.n_features_in_,
                 [name for name in beside if name not in (*names, arguments.target)])
     if not data.has_columns:
-        if names:
-            raise Mistake(
-                f"{data.path} has no names of columns, but the model was trained on columns with "
-                f"names: {_listed(names)}")
-        if beside:
-            raise Mistake(f"{data.path} has no names of columns for --columns")
+        data.require([*names, *beside])
         # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
         return Data(data.path, data.X, data.y if arguments.target else None)
-    y = data.column(arguments.target)[0] if arguments.target else None
     if not names:
         raise Mistake(
             f"{data.path} has names of columns, but the model was trained on an array of "
             f"{model.n_features_in_} features: give it such an array")
-    missing = [name for name in names if name not in data.X.columns]
-    if missing:
-        others = [name for name in data.X.columns if name not in names]
-        raise Mistake(
-            f"{data.path}: the model was trained on columns that are not there: "
-            f"{_listed(missing)}.{did_you_mean(missing[0], others)}")
+    data.require([*names, *([arguments.target] if arguments.target else []), *beside])
+    y = data.X[arguments.target] if arguments.target else None
     if y is not None and not has_text_classes(model):
         y = _amounts(y, arguments.decimal)
-    for name in beside:
-        data.column(name)       # an error for one that is not there
     X = _with_amounts(data.X[names], text, arguments.decimal)
     return Data(data.path, X, y, data.X[[*beside]])
 

@@ -173,7 +173,7 @@ def test_other_tables_from_stdin(run, mistake, folder, monkeypatch):
     assert run("predict", "wine.ngdt", "-", "--input-format", "tsv").out == expected
     monkeypatch.setattr(sys, "stdin", io.StringIO("a,t\n"))
     assert "stdin: the table has no rows" in mistake("fit", "-", "-t", "t")
-    assert "stdin must be csv or tsv, not npz" in mistake("fit", "-", "--input-format", "npz")
+    assert "stdin cannot be read as npz" in mistake("fit", "-", "--input-format", "npz")
 
 
 @pytest.mark.parametrize("labels", [["1", "x"], [0, 1], [False, True]])
@@ -333,7 +333,7 @@ def test_keys_stand_beside_predictions(run, frame, folder, mistake):
     assert "--columns: the result would have two columns 'prediction'" in mistake(
         *command, "prediction")
     assert "there is no column 'kay'" in mistake(*command[:-1], "kay")
-    assert "no names of columns for --columns" in mistake(
+    assert "no column 'key', but an array without names" in mistake(
         "predict", "forest.ngdt", "diabetes.npz", "--columns", "key")
 
 
@@ -513,14 +513,14 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv --input-format npz -t y", "wine.csv cannot be read as npz: "),
     ("fit wine.csv --input-format svm", "wine.csv cannot be read as svm: "),
     ("fit diabetes.npz -t z", "there is no array 'z' in it, but X, y"),
-    ("fit diabetes.svm --drop x0", "no names of columns for --drop"),
+    ("fit diabetes.svm --drop x0", "no column 'x0', but an array without names"),
     ("show wine.csv", "wine.csv is no valid model file"),
     ("show wyne.ngdt", "there is no such file. Did you mean 'wine.ngdt'?"),
     ("show wine.ngdt --tree 2", "--tree must be from 1 to 1"),
     ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
     ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
     ("show wine.ngdt -o x.gif", "or the file ends with one of .txt, .html, .htm, .png"),
-    ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
+    ("predict wine.ngdt diabetes.npz", "no column 'alcohol', but an array"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
@@ -552,7 +552,8 @@ def test_of_many_columns_the_last_are_named(mistake, folder):
 def test_columns_that_are_missing_are_named(mistake, frame, folder):
     frame.rename(columns={"zip": "zipp"}).to_csv(folder / "renamed.csv", index=False)
     line = mistake("predict", "wine.ngdt", "renamed.csv")
-    assert "columns that are not there: zip. Did you mean 'zipp'?" in line
+    assert "there is no column 'zip', but alcohol, " in line
+    assert "Did you mean 'zipp'?" in line
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -565,7 +566,7 @@ def test_columns_that_are_missing_are_named(mistake, frame, folder):
     ("a,y\n0,2,3\n1,5,6\n", "give each field of a row a name in the header"),
     ("a,y\n1,2,3,4\n4,5,6,7\n", "give each field of a row a name in the header"),
     ("a,y\n", "the table has no rows"), ("a,y\n1,2\n2,2\n", "the same in all rows"),
-    ("y\n1\n2\n", "no column but the target")])
+    ("y\n1\n2\n", "0 feature(s)")])
 def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
     (folder / "bad.csv").write_text(text)
     assert message in mistake("fit", "bad.csv", "-t", "y")
