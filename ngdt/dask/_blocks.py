@@ -150,8 +150,7 @@ def _partitions(collection, X, has_common_source):
     if hasattr(collection, "divisions"):        # a data frame or a series
         # Only the columns that are used are read. Partitions are not merged: dask would merge the
         # partitions of y, which are smaller, but not the partitions of X.
-        simplified = collection.simplify() if hasattr(collection, "simplify") else collection
-        return list(simplified.to_delayed(optimize_graph=False))
+        return list(collection.simplify().to_delayed(optimize_graph=False))
     chunks = {axis: -1 for axis in range(1, collection.ndim) if collection.numblocks[axis] > 1}
     rows, own = getattr(X, "chunks", collection.chunks)[0], collection.chunks[0]
     if np.isfinite(sum(rows)) and np.isfinite(sum(own)) and rows != own:

@@ -14,16 +14,12 @@ class DaskTree(DaskEstimator):
 
     @property
     def partial_fit(self):
-        raise AttributeError(
-            f"ngdt.dask.{type(self).__name__} has no partial_fit: fit takes collections of any "
-            "size")
+        raise AttributeError("ngdt.dask has no partial_fit: fit takes collections of any size")
 
     @property
     def cost_complexity_pruning_path(self):
-        name = type(self).__name__
         raise AttributeError(
-            f"ngdt.dask.{name} has no cost_complexity_pruning_path: that of ngdt.{name} takes some "
-            "of the samples in memory")
+            "ngdt.dask has no cost_complexity_pruning_path: that of ngdt takes a sample in memory")
 
     def apply(self, X, check_input=True):
         """Leaf that each sample reaches.

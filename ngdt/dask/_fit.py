@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from ngdt._core.scaling import power_of_two
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
@@ -13,7 +12,7 @@ from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
-from ngdt.dask._sums import TEST, Description, saved, within_limits
+from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
 
@@ -69,8 +68,7 @@ def _trained(estimator, optimizer, data):
         other = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
         other = within_limits(
             partitions.sums(other).fit_leaves(other), data.limits, partitions.sums)
-        unit = power_of_two(partitions.sums(other).targets([TEST]).weight.sum())
-        gain, squares = partitions.total(saved, sum, other, tree, unit)
+        gain, squares = partitions.total(saved, sum, other, tree)
         kept = not gain > MIN_GAIN * np.sqrt(squares)
     return TrainingResult(
         other if kept else tree, history_of(optimizer, result.history), kept), interrupted

@@ -15,8 +15,7 @@ from ngdt._training.wide_data import widen
 from ngdt.dask._blocks import Division
 from ngdt.dask._forest_training import Draw, ForestTraining
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
-from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
-from ngdt.pruning._unused import keep_reached
+from ngdt.dask._sums import Description, LeafSums, within_limits
 
 # Share of the training in the progress that is shown.
 TRAINING_WORK = 0.9
@@ -106,10 +105,7 @@ def _initial(init, problem, draw):
 def _finished(trees, drawn, limits):
     """The trees with the best leaf values, without empty leaves, and within the limits."""
     _sum(trees, drawn)
-    fitted = []
-    for tree, own in zip(trees, drawn, strict=True):
-        sums = own.sums(tree)
-        fitted.append(keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0))
+    fitted = [own.fitted(tree) for tree, own in zip(trees, drawn, strict=True)]
     _sum(fitted, drawn)
     return [stored(within_limits(tree, limits, own.sums))
             for tree, own in zip(fitted, drawn, strict=True)]

@@ -53,6 +53,7 @@ def resolve_optimizer(estimator):
             "checkpoint": estimator.checkpoint is not None,
             "oob_score": getattr(estimator, "oob_score", False),
             "monotonic_cst": estimator.monotonic_cst is not None,
+            f"loss={estimator.loss!r}": resolve_loss(estimator).name not in LOSSES,
             f"leaf={estimator.leaf!r}": estimator.leaf not in ("auto", "constant"),
             "class_weight='balanced_subsample'":
                 getattr(estimator, "class_weight", None) == "balanced_subsample"}.items():
@@ -67,11 +68,10 @@ def resolve_optimizer(estimator):
     if given is None:
         return None
     if type(given) not in ROUNDS:
-        names = ", ".join(repr(each.name) for each in ROUNDS)
         raise ValueError(
             f"optimizer={estimator.optimizer!r} cannot train on the partitions of a dask "
-            f"collection: use one of {names} or an object of their classes, or the estimators of "
-            "ngdt on data in memory")
+            f"collection: use one of {', '.join(named)} or an object of their classes, or the "
+            "estimators of ngdt on data in memory")
     ROUNDS[type(given)].check(given)
     return given
 
@@ -106,7 +106,7 @@ class Reading:
 
     def __init__(self, estimator, X, y, sample_weight, division, n_at_once, control):
         self.estimator, self.division = estimator, division
-        self.loss = _resolve_loss(estimator)
+        self.loss = resolve_loss(estimator)
         found = partitions_of(X, y, sample_weight)
         reading = control.activity.part(READING_WORK, "reading partitions")
         glances = self._look_at(found, X.shape[1])
@@ -241,15 +241,6 @@ def warn_of_linear_leaves(tree, estimator):
         warn(
             "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
             "leaf='constant', or the estimators of ngdt on data in memory")
-
-
-def _resolve_loss(estimator):
-    loss = resolve_loss(estimator)
-    if loss.name not in LOSSES:
-        raise ValueError(
-            f"loss={estimator.loss!r}: best leaf values do not follow from sums over partitions. "
-            f"Use one of {', '.join(LOSSES)}, or the estimators of ngdt on data in memory")
-    return loss
 
 
 def _reader(estimator, **attributes):

@@ -10,8 +10,8 @@ from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.size_limits import subtree_within_limits
 from ngdt.pruning._impurity import LeafTargets
 
-# Indices of the training, validation and test samples in the sums.
-TRAINING, VALIDATION, TEST = range(3)
+# Indices of the training and validation samples in the sums; those of the test come last.
+TRAINING, VALIDATION = range(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +107,12 @@ def splits_alike(tree, other):
         tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
 
 
-def saved(block, tree, other, unit):
-    """Sums of the decreases of test errors by another tree, and of their squares.
-
-    The weights are divided by `unit`, about the sum of all, lest squares overflow or underflow.
-    """
+def saved(block, tree, other):
+    """Sums of the decreases of test errors by another tree, and of their squares."""
     problem, samples = block.problem, np.flatnonzero(block.test_weight).astype(np.int32)
     if len(samples) == 0:
         return np.zeros(2)
-    difference = block.test_weight[samples] / unit * (
+    difference = block.test_weight[samples] * (
         problem.errors(tree, samples) - problem.errors(other, samples))
     return np.array([difference.sum(), (difference**2).sum()])
 

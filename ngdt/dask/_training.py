@@ -84,6 +84,11 @@ class Partitions:
         """Keep the `LeafSums` of a tree."""
         self._known = ((tree, sums), *self._known)[:N_KNOWN]
 
+    def fitted(self, tree):
+        """The tree with the best leaf values, and without leaves that training does not reach."""
+        sums = self.sums(tree)
+        return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)
+
     def drawn(self, draw):
         """The same blocks, with the sample weights that one tree draws.
 
@@ -214,9 +219,7 @@ class Training:
 
     def _tree(self):
         """Tree of the state, with hard routing, the best leaf values, and no empty leaves."""
-        tree = self.rounds.tree_at(self.state)
-        sums = self.partitions.sums(tree)
-        return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)
+        return self.partitions.fitted(self.rounds.tree_at(self.state))
 
     def _evaluate(self):
         """Mean error on the validation samples; keep the tree if it is the best."""
