@@ -81,11 +81,13 @@ class Result:
         self.n_bytes = len(pickle.dumps(self.model))
         self.microseconds = _microseconds(self.model, X)
 
-    def numbers(self, unknown):
-        """All numbers but the score and the lead, as text, with one for an unknown number."""
-        return [*(f"{value:.3f}" for value in self.of_probabilities.values()),
-                unknown if self.n_leaves is None else str(self.n_leaves), size(self.n_bytes),
-                f"{self.seconds:.2f}", f"{self.microseconds:.2f}"]
+    def cells(self):
+        """All numbers as text, by their heads."""
+        of_probabilities = {name: f"{value:.3f}" for name, value in self.of_probabilities.items()}
+        return {"": self.name, self.score.name: str(self.score),
+                "minus first": "-" if self.lead is None else self.lead.text(unit="", sign="+"),
+                **of_probabilities, "leaves": str(self.n_leaves or "-"), "size": size(self.n_bytes),
+                "seconds": f"{self.seconds:.2f}", "µs a row": f"{self.microseconds:.2f}"}
 
 
 def add_arguments(parser):
@@ -107,14 +109,17 @@ def run(arguments):
     check_is_scored(data.y, "compare")
     task = task_of(data.y, arguments.task)
     X, y = data.X, labels(data.y, task)
-    folds = _folds(X, y, task, arguments)
+    is_stratified = task == "classification" and (
+        np.unique(y, return_counts=True)[1].min() >= arguments.folds)
+    folds = (StratifiedKFold if is_stratified else KFold)(
+        arguments.folds, shuffle=True, random_state=arguments.random_state)
     names = [name for name in dict.fromkeys(arguments.models)
              if CONTENDERS[name].takes_sparse or not sparse.issparse(X)]
     if not names:
         raise Mistake("--models: boosting takes no sparse data")
     if not arguments.quiet:
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
-              f"{len(folds)} folds")
+              f"{arguments.folds} folds")
     results, lost = [], {}
     n_threads = effective_n_jobs(arguments.n_jobs)
     # scikit-learn takes all cores by default, ngdt one.
@@ -126,30 +131,17 @@ def run(arguments):
             part = activity.part(1 / len(names), name)
             part.at(0.0, "on folds")
             lost[name], probable = _cross_validated(model, X, y, folds, task)
-            part.at(len(folds) / (len(folds) + 1), "on all rows")
+            part.at(arguments.folds / (arguments.folds + 1), "on all rows")
             results.append(Result(name, model, X, y, task, lost, probable))
             part.finish()
-    print(_table(results))
+    rows = [each.cells() for each in results]
+    table = [[*rows[0]], *([*row.values()] for row in rows)]
+    print(aligned(table))
     for each in results:
         if each.name == "tree":
             print(f"tree: {each.model.summary()}")
-    write_report(arguments.output, data, task, len(folds), n_threads, results)
+    write_report(arguments.output, data, task, arguments.folds, n_threads, results, table)
     print(f"wrote {arguments.output}")
-
-
-def _folds(X, y, task, arguments):
-    if not 2 <= arguments.folds <= len(y):
-        raise Mistake(f"--folds must be from 2 to the {len(y)} rows, got {arguments.folds}")
-    is_stratified = task == "classification" and (
-        np.unique(y, return_counts=True)[1].min() >= arguments.folds)
-    folds = (StratifiedKFold if is_stratified else KFold)(
-        arguments.folds, shuffle=True, random_state=arguments.random_state)
-    found = list(folds.split(X, y))
-    if task == "classification" and any((y[train] == y[train[0]]).all() for train, _ in found):
-        raise Mistake(
-            "--folds: without the rows of one fold, the target is the same in all others, of which "
-            "nothing can be learnt. Add rows of other classes, or try another --random-state")
-    return found
 
 
 def _cross_validated(model, X, y, folds, task):
@@ -186,12 +178,3 @@ def _lead(y, first, other, classifies):
 def _microseconds(model, X):
     n_times, seconds = Timer(lambda: model.predict(X)).autorange()
     return 1e6 * seconds / n_times / X.shape[0]
-
-
-def _table(results):
-    """The results as text."""
-    score_name = results[0].score.name
-    rows = [("", score_name, *results[0].of_probabilities, "leaves", "size", "seconds", "µs a row")]
-    width = max(len(each.name) for each in results)
-    rows += [(each.name.ljust(width), str(each.score), *each.numbers("-")) for each in results]
-    return aligned(rows)

@@ -1,8 +1,8 @@
 """Compare trees and forests on scikit-learn's handwritten digits."""
 
 import pickle
-import time
 from pathlib import Path
+from time import perf_counter
 
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -16,36 +16,18 @@ from ngdt.plotting import plot_history, plot_weights
 
 HELP = "compare trees and forests on scikit-learn's handwritten digits"
 
-# Trees: the demo prints a line for each of them, and plots the last one.
-METHODS = {
-    "greedy tree, one pixel in a split": {"init": "info_gain", "optimizer": None},
-    "greedy oblique tree (CO2)": {"init": "co2", "optimizer": None},
-    "tree chosen by default": {},
-    "tree trained as a whole by Annealed": {"optimizer": "annealed"},
-    "tree trained as a whole by SGD": {"optimizer": "sgd"},
-    "tree trained as a whole by SSGD": {"optimizer": "ssgd"},
-}
-FORESTS = {
+# The demo prints a line for each of them, and plots the last tree.
+MODELS = {
+    "greedy tree, one pixel in a split": ObliqueTreeClassifier(init="info_gain", optimizer=None),
+    "greedy oblique tree (CO2)": ObliqueTreeClassifier(init="co2", optimizer=None),
+    "tree chosen by default": ObliqueTreeClassifier(),
+    "tree trained as a whole by Annealed": ObliqueTreeClassifier(optimizer="annealed"),
+    "tree trained as a whole by SGD": ObliqueTreeClassifier(optimizer="sgd"),
+    "tree trained as a whole by SSGD": ObliqueTreeClassifier(optimizer="ssgd"),
     "ten trees trained by Annealed": ObliqueForestClassifier(
         10, optimizer="annealed", leaf="constant"),
     "random forest of scikit-learn": RandomForestClassifier(),
 }
-
-
-def _print_row(name, model, train, test):
-    """Train a model, and print its line of the table."""
-    start = time.perf_counter()
-    model.fit(*train)
-    seconds = time.perf_counter() - start
-    leaves = sum(tree.get_n_leaves() for tree in getattr(model, "estimators_", [model]))
-    _print_cells(
-        name, f"{100 * model.score(*train):.1f}", f"{100 * model.score(*test):.1f}", leaves,
-        f"{len(pickle.dumps(model)) / 1000:.0f}", f"{seconds:.1f}")
-
-
-def _print_cells(name, *cells):
-    width = max(map(len, [*METHODS, *FORESTS]))
-    print(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 def _picture(tree, path):
@@ -78,16 +60,21 @@ def run(arguments):
     check_output(arguments.output)
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-    train, test = (X_train, y_train), (X_test, y_test)
     print(
         f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
         f"test on.\nSingle trees have depth {arguments.max_depth} and constant leaves; "
         "kB is the size of a pickle.\n")
-    _print_cells("", "train %", "test %", "leaves", "kB", "seconds")
-    for name, parameters in METHODS.items():
-        tree = ObliqueTreeClassifier(
-            max_depth=arguments.max_depth, leaf="constant", random_state=0, **parameters)
-        _print_row(name, tree, train, test)
-    for name, forest in FORESTS.items():
-        _print_row(name, clone(forest).set_params(random_state=0), train, test)
+    width = max(map(len, MODELS))
+    print(f"{'':<{width}}  train %   test %   leaves       kB  seconds")
+    for name, model in MODELS.items():
+        model = clone(model).set_params(random_state=0)
+        if isinstance(model, ObliqueTreeClassifier):
+            tree = model.set_params(max_depth=arguments.max_depth, leaf="constant")
+        begin = perf_counter()
+        model.fit(X_train, y_train)
+        seconds = perf_counter() - begin
+        train, test = 100 * model.score(X_train, y_train), 100 * model.score(X_test, y_test)
+        n_leaves = sum(each.get_n_leaves() for each in getattr(model, "estimators_", [model]))
+        print(f"{name:<{width}}{train:9.1f}{test:9.1f}{n_leaves:9}"
+              f"{len(pickle.dumps(model)) / 1000:9.0f}{seconds:9.1f}", flush=True)
     _picture(tree, arguments.output)

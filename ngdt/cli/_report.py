@@ -25,15 +25,12 @@ _PAGE = Template("""<!DOCTYPE html>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+.wide { overflow-x: auto } table { border-collapse: collapse }
 th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
          white-space: nowrap }
-th:first-child, td:first-child { text-align: left }
-img { max-width: 100%; height: auto } figure { margin: 1rem 0 }
+img { max-width: 100%; height: auto }
 figcaption, .note { color: #555; font-size: .9rem }
-.lines { white-space: pre-wrap }
-pre { background: #f6f6f6; padding: 1rem; white-space: pre-wrap; font-size: .85rem }
+pre, .lines { white-space: pre-wrap }
 </style>
 </head>
 <body>
@@ -49,9 +46,9 @@ $trees
 """)
 
 _NOTES = Template("""<ul class="note">$described</ul>
-<p class="note">Intervals of accuracies are Wilson's, all others percentiles
-of a bootstrap of the rows. They say how far chance in these rows could move a score, not how it
-would vary with other training rows. AUC is the area under the ROC curve
+<p class="note">Intervals, in parentheses, are of 95 %: those of accuracies are Wilson's, all others
+percentiles of a bootstrap of the rows. They say how far chance in these rows could move a score,
+not how it would vary with other training rows. AUC is the area under the ROC curve
 (1 is best); the log loss is the mean of minus the logarithm of the probability of the true class
 (0 is best). To compare two models, take the column of differences: models
 err on the same rows, so that a difference is known better than the scores. If its interval contains
@@ -60,7 +57,7 @@ pickle. Times are wall time on the machine that made this report, with $threads:
 rows, and to predict all rows at once, divided by their number.</p>""")
 
 
-def write_report(path, data, task, n_folds, n_threads, results):
+def write_report(path, data, task, n_folds, n_threads, results, table):
     """Write the report.
 
     Parameters
@@ -70,6 +67,8 @@ def write_report(path, data, task, n_folds, n_threads, results):
     task : str
     n_folds, n_threads : int
     results : list of Result
+    table : list of list of str
+        The numbers of the results, below their heads.
     """
     name = results[0].score.name
     title = f"Models for {escape(Path(data.path).name)}"
@@ -80,21 +79,15 @@ def write_report(path, data, task, n_folds, n_threads, results):
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
         f"The {name} is measured on all these predictions. No parameter was tuned.")
     write(_PAGE.substitute(
-        title=title, description=description, table=_table(results),
+        title=title, description=description, table=_html(table),
         notes=_notes(results, n_threads), trees=_trees(results), version=__version__), path)
 
 
-def _table(results):
-    first = results[0]
-    heads = ["", f"{first.score.name} (95 % interval)", f"minus {first.name} (95 % interval)",
-             *first.of_probabilities, "leaves", "size", "training, s", "a row, µs"]
-    lines = "".join(f"<th>{head}</th>" for head in heads)
-    rows = [f"<tr>{lines}</tr>"]
-    for each in results:
-        lead = "–" if each.lead is None else each.lead.text(unit="", sign="+")
-        cells = [each.name, str(each.score), lead, *each.numbers("–")]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return f"<table>{''.join(rows)}</table>"
+def _html(table):
+    kinds = ["th", *["td"] * (len(table) - 1)]
+    lines = ["".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in row)
+             for kind, row in zip(kinds, table, strict=True)]
+    return f"<table><tr>{'</tr><tr>'.join(lines)}</tr></table>"
 
 
 def _notes(results, n_threads):
