@@ -1,6 +1,6 @@
 """Training of many trees, each of which draws samples, and goes from partition to partition."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import dask
 import numpy as np
@@ -10,7 +10,6 @@ from scipy import sparse
 from ngdt._forest.sampling import Sampling
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
-from ngdt._training.rounds import Rounds, RoundState
 from ngdt.dask._blocks import sent
 from ngdt.dask._training import ROUNDS, advance, shuffled
 
@@ -92,27 +91,6 @@ class Draw:
         return advance(rounds, drawn, shuffled(drawn, seed), state, schedule, 0, schedule.n_steps)
 
 
-@dataclass
-class TreeTraining:
-    """Training of one tree of a forest.
-
-    Attributes
-    ----------
-    draw : Draw
-    rounds : Rounds
-        Rounds of a single replica.
-    state : RoundState
-        State between the computations on the workers.
-    history : dict of str to list
-        Metrics of each epoch.
-    """
-
-    draw: Draw
-    rounds: Rounds
-    state: RoundState
-    history: dict = field(default_factory=dict)
-
-
 class ForestTraining:
     """Training of all trees of a forest, at the same time.
 
@@ -133,18 +111,19 @@ class ForestTraining:
     """
 
     def __init__(self, optimizer, trees, draws, problem, partitions, prior):
-        self.problem, self.partitions = problem, partitions
+        self.problem, self.partitions, self.draws = problem, partitions, draws
         self.share = draws[0].distinct
         n_samples = max(1, round(self.share * partitions.n_training.sum()))
         problem = problem.replace(control=NO_CONTROL)
-        self.trainings = []
+        self.rounds = []        # of each tree, those of a single replica
         for tree, draw in zip(trees, draws, strict=True):
             own = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
-            rounds = ROUNDS[type(optimizer)](
+            self.rounds.append(ROUNDS[type(optimizer)](
                 optimizer, own.refit_leaves(tree), own.replace(random_state=draw.seed),
-                n_samples, 1, prior)
-            self.trainings.append(TreeTraining(draw, rounds, rounds.start()))
-        self.epochs = self.trainings[0].rounds.epochs
+                n_samples, 1, prior))
+        # States between the computations on the workers, and metrics of each epoch.
+        self.states, self.metrics = [each.start() for each in self.rounds], []
+        self.epochs = self.rounds[0].epochs
         self.progress = Progress(optimizer, self.problem, self.epochs)
 
     def run(self):
@@ -155,19 +134,22 @@ class ForestTraining:
         list of (Tree, dict)
             The trees, each of its own features, with the metrics of the epochs.
         """
-        partitions = self.partitions
-        lazy = [(sent(each.rounds), sent(each.draw)) for each in self.trainings]
+        partitions, names = self.partitions, self.rounds[0].metrics
+        lazy = [*zip(map(sent, self.rounds), map(sent, self.draws), strict=True)]
         with self.progress.until_interrupted():
             for epoch in range(self.epochs):
                 n_before = 0
                 for group in partitions.groups((self.problem.random_state, epoch)):
                     self._train_on(group, lazy, epoch, n_before)
                     n_before += partitions.n_training[group].sum()
-                metrics = np.mean([self._end_epoch(each) for each in self.trainings], axis=0)
-                names = self.trainings[0].rounds.metrics
-                self.progress.report(dict(zip(names, metrics, strict=True)))
+                self.metrics.append([np.mean(each.metrics, axis=0) for each in self.states])
+                self.states = [replace(each, metrics=()) for each in self.states]
+                mean = np.mean(self.metrics[-1], axis=0)
+                self.progress.report(dict(zip(names, mean, strict=True)))
         self.progress.control.activity.finish()
-        return [(each.rounds.tree_at(each.state), each.history) for each in self.trainings]
+        of_trees = np.reshape(self.metrics, (-1, len(self.rounds), len(names))).swapaxes(0, 1)
+        return [(rounds.tree_at(state), dict(zip(names, metrics.T.tolist(), strict=True)))
+                for rounds, state, metrics in zip(self.rounds, self.states, of_trees, strict=True)]
 
     def _train_on(self, group, lazy, epoch, n_before):
         """Train each tree on a group of partitions, in an order of its own."""
@@ -175,18 +157,17 @@ class ForestTraining:
         held = dask.persist(*(partitions.blocks[i] for i in group))
         done, n_training = n_before / partitions.n_training.sum(), partitions.n_training[group]
         states = []
-        for training, (rounds, draw) in zip(self.trainings, lazy, strict=True):
-            seed, number = (training.draw.seed, epoch), training.state.n_steps
-            state, begin = sent(training.state), done
+        for k, (rounds, draw) in enumerate(lazy):
+            seed, number = (self.draws[k].seed, epoch), self.states[k].n_steps
+            state, begin = sent(self.states[k]), done
             for i in np.random.default_rng(seed).permutation(len(group)):
-                schedule = self._schedule(training.rounds, n_training[i], epoch, begin, number)
+                schedule = self._schedule(self.rounds[k], n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
                 number += schedule.n_steps
                 state = delayed(Draw.advance, pure=False)(
                     draw, rounds, held[i], state, sent(schedule), seed)
             states.append(state)
-        for training, state in zip(self.trainings, dask.compute(*states), strict=True):
-            training.state = state
+        self.states = dask.compute(*states)
 
     def _schedule(self, rounds, n_samples, epoch, done, number):
         """The schedule of the steps on a partition, from the finished share of the epoch on."""
@@ -194,11 +175,3 @@ class ForestTraining:
         width = n_samples / self.partitions.n_training.sum()
         share = done + width * np.arange(n_steps) / n_steps
         return rounds.schedule_at((epoch + share) / self.epochs, number)
-
-    def _end_epoch(self, training):
-        """Add the mean metrics of the epoch to the history, and return them."""
-        metrics = np.mean(training.state.metrics, axis=0).tolist()
-        for name, metric in zip(training.rounds.metrics, metrics, strict=True):
-            training.history.setdefault(name, []).append(metric)
-        training.state = replace(training.state, metrics=())
-        return metrics

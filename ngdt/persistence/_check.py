@@ -32,7 +32,6 @@ from ngdt.persistence._registry import attributes_of
 OF_TABLE = {
     "_table", "_targets", "n_features_in_", "n_outputs_", "encoded_feature_names_",
     "feature_importances_", "candidates_"}
-OF_CLASSES = {"classes_", "n_classes_"}
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
 OF_PRUNED_OR_SCORED = {
@@ -43,7 +42,6 @@ OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
 OF_NETWORKS = {
     "_scaling", "_targets", "history_", "n_features_in_", "n_iter_", "n_outputs_", "tree_",
     "weights_"}
-OF_FRAME = {"feature_names_in_"}
 
 
 def require(name, holds):
@@ -68,7 +66,9 @@ def is_of(container, type_, values):
 def is_fitted(model, wanted, optional=frozenset()):
     """Return whether an estimator is fitted; raise a ValueError if attributes are missing."""
     names = attributes_of(model).keys()
-    missing, unknown = wanted - names, names - wanted - optional
+    if isinstance(model, ClassifierData):
+        wanted = wanted | {"classes_", "n_classes_"}
+    missing, unknown = wanted - names, names - wanted - optional - {"feature_names_in_"}
     if names and missing:
         raise ValueError(f"{type(model).__name__} lacks {sorted(missing)}: fit it again")
     if unknown:
@@ -215,8 +215,8 @@ def _(summary: SampleSummary):
 @check.register
 def _(model: ObliqueTree):
     is_classifier = isinstance(model, ClassifierData)
-    of_task = OF_CLASSES if is_classifier else {"_leaf_quantiles"}
-    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | {"_draw", "_edits"}):
+    of_task = set() if is_classifier else {"_leaf_quantiles"}
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, {"_draw", "_edits"}):
         return
     size = _check_table_attributes(model)
     require("tree_", is_tree(model.tree_, *size))
@@ -242,9 +242,7 @@ def _(model: ObliqueTree):
 
 @check.register
 def _(forest: ObliqueForest):
-    of_task = OF_CLASSES if isinstance(forest, ClassifierData) else set()
-    if not is_fitted(
-            forest, OF_TABLE | {"estimators_"} | of_task, OF_FRAME | OF_PRUNED_OR_SCORED):
+    if not is_fitted(forest, OF_TABLE | {"estimators_"}, OF_PRUNED_OR_SCORED):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
@@ -260,7 +258,7 @@ def _(forest: ObliqueForest):
 
 @check.register
 def _(model: ObliqueBoostingRegressor):
-    if not is_fitted(model, OF_BOOSTING, OF_FRAME):
+    if not is_fitted(model, OF_BOOSTING):
         return
     forests = model.estimators_
     require("estimators_", isinstance(forests, list) and forests and all(
@@ -276,7 +274,7 @@ def _(model: ObliqueBoostingRegressor):
 @check.register
 def _(search: TAOPathCV):
     is_classifier = isinstance(search._estimator(), ClassifierData)
-    if not is_fitted(search, OF_SEARCH | ({"classes_"} if is_classifier else set()), OF_FRAME):
+    if not is_fitted(search, OF_SEARCH | ({"classes_"} if is_classifier else set())):
         return
     found = search.estimator_
     require("estimator_", type(found) is type(search._estimator()) and hasattr(found, "tree_"))
@@ -291,8 +289,7 @@ def _(search: TAOPathCV):
 
 @check.register
 def _(model: DeepTree):
-    of_task = OF_CLASSES if isinstance(model, ClassifierData) else set()
-    if not is_fitted(model, OF_NETWORKS | of_task, OF_FRAME):
+    if not is_fitted(model, OF_NETWORKS):
         return
     tree, weights = model.tree_, model.weights_
     _check_targets(model)
