@@ -235,7 +235,8 @@ def _(model: ObliqueTree):
         require("_leaf_quantiles", isinstance(quantiles, LeafQuantiles)
                 and len(quantiles.group) == tree.n_leaves
                 and quantiles.targets.shape[1] == tree.n_outputs)
-    require("history_", are_columns(model.history_))
+    require("history_", are_columns(model.history_)
+            and is_of(list, str, model.history_["optimizer"]))
     require("n_iter_", model.n_iter_ == len(model.history_["optimizer"]))
     require("baseline_kept_", isinstance(model.baseline_kept_, bool | np.bool_))
 

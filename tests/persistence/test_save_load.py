@@ -281,6 +281,7 @@ def test_an_invalid_parameter_is_refused(tmp_path):
     ("tree_", None, "tree_ must be"),
     ("classes_", np.array(["a", "b"]), "classes_ must be"),
     ("n_features_in_", 4, "n_features_in_ must be"),
+    ("history_", {"optimizer": [["tao"]]}, "history_ must be"),
     ("note", "mine", r"\['note'\], which ngdt does not know"),
     ("feature_importances_", np.ones(2), "feature_importances_ must be"),
 ])
