@@ -23,7 +23,6 @@ from ngdt._util.numbers import aligned, count
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._models import size
 from ngdt.cli._options import (
-    Mistake,
     add_output_argument,
     add_training_arguments,
     check_is_scored,
@@ -98,8 +97,8 @@ def add_arguments(parser):
     parser.add_argument("--folds", type=positive_int, default=5, metavar="N",
                         help="number of folds of the cross-validation (default: 5)")
     parser.add_argument(
-        "--models", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS),
-        metavar="NAME", help=f"of: {', '.join(CONTENDERS)} (default: all)")
+        "--models", nargs="+", choices=list(CONTENDERS), metavar="NAME",
+        help=f"of: {', '.join(CONTENDERS)} (default: all)")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the table only")
 
 
@@ -113,10 +112,8 @@ def run(arguments):
         np.unique(y, return_counts=True)[1].min() >= arguments.folds)
     folds = (StratifiedKFold if is_stratified else KFold)(
         arguments.folds, shuffle=True, random_state=arguments.random_state)
-    names = [name for name in dict.fromkeys(arguments.models)
-             if CONTENDERS[name].takes_sparse or not sparse.issparse(X)]
-    if not names:
-        raise Mistake("--models: boosting takes no sparse data")
+    names = arguments.models or [name for name, each in CONTENDERS.items()
+                                 if each.takes_sparse or not sparse.issparse(X)]
     if not arguments.quiet:
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
               f"{arguments.folds} folds")

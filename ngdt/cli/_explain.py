@@ -4,6 +4,8 @@
   ngdt explain titanic.ngdt titanic.csv --row 5 -o row5.png
 """
 
+from sklearn.utils import _safe_indexing
+
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import Mistake, positive_int
@@ -53,6 +55,5 @@ def run(arguments):
     if max(arguments.row) > X.shape[0]:
         raise Mistake(
             f"--row {max(arguments.row)}: {arguments.data} has {X.shape[0]} rows")
-    places = [row - 1 for row in arguments.row]
-    rows = X.iloc[places] if hasattr(X, "iloc") else X[places]
+    rows = _safe_indexing(X, [row - 1 for row in arguments.row])
     write(chosen(model.explain(rows), arguments), arguments.output)

@@ -43,17 +43,6 @@ def positive_int(text):
     return int(text)
 
 
-def positive_number(text):
-    """An argument that is a number above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not number > 0.0:
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text}")
-    return number
-
-
 def add_output_argument(parser, text, **options):
     """The argument of the file that is written.
 
@@ -84,7 +73,7 @@ def add_training_arguments(parser):
     parser.add_argument(
         "--categorical", metavar="COLUMN", nargs="+", default=[],
         help="columns of numbers that are categories; columns of text are anyway")
-    parser.add_argument("--max-time", metavar="SECONDS", type=positive_number,
+    parser.add_argument("--max-time", metavar="SECONDS", type=float,
                         help="time that each training may take")
     parser.add_argument("--random-state", metavar="SEED", type=int, default=0,
                         help="random seed (default: 0)")

@@ -56,11 +56,8 @@ def run(arguments):
     y, is_known = (None, None) if data.y is None else _true_values(
         data.y, model, arguments.target)
     frame = _predictions(model, data.X, arguments.proba)
-    twice = set(frame) & set(arguments.columns)
-    if twice:
-        raise Mistake(f"--columns: the result would have two columns {min(twice)!r}")
     if arguments.columns:
-        frame = import_pandas().concat([data.beside, frame], axis=1)
+        frame = import_pandas().concat([data.beside, frame], axis=1, verify_integrity=True)
     write(chosen(frame, arguments), arguments.output)
     if y is not None:
         lost = losses(y, frame["prediction"][is_known], classifies)

@@ -42,8 +42,7 @@ class Partitions:
     """
 
     def __init__(self, blocks, n_training, n_at_once):
-        self.is_kept = len(blocks) <= n_at_once
-        self.blocks = list(dask.persist(*blocks)) if self.is_kept else blocks
+        self.blocks = list(dask.persist(*blocks)) if len(blocks) <= n_at_once else blocks
         self.n_training = n_training
         self.n_at_once = min(n_at_once, len(blocks))
         self._known = ()

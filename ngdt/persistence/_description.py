@@ -27,20 +27,8 @@ class Writer(ValueWriter):
         self.objects = []
         self._numbers = {}      # of the objects, by their ids
 
-    def add(self, thing, where):
-        """Describe an object of one of the `CLASSES`, after those that it refers to.
-
-        Parameters
-        ----------
-        thing : object
-        where : str
-            For error messages.
-
-        Returns
-        -------
-        dict
-            The reference to it.
-        """
+    def _other(self, thing, where):
+        """Describe an object of one of the `CLASSES`, after those that it refers to."""
         if id(thing) not in self._numbers:
             name = type(thing).__name__
             if CLASSES.get(name) is not type(thing):
@@ -59,9 +47,6 @@ class Writer(ValueWriter):
 
     def _fields(self, fields, where):
         return {name: self.describe(value, f"{where}.{name}") for name, value in fields.items()}
-
-    def _other(self, value, where):
-        return self.add(value, where)
 
 
 class Reader(ValueReader):

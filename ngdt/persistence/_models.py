@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike | IO[bytes]) -> None:
     opened = nullcontext(path) if hasattr(path, "write") else replacing(path_of_file("path", path))
     _check_parameters(model)
     writer = Writer()
-    writer.add(model, type(model).__name__)
+    writer.describe(model, type(model).__name__)
     with opened as file:
         write(file, {"ngdt": __version__, "objects": writer.objects}, writer.arrays)
 

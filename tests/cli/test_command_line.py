@@ -330,7 +330,7 @@ def test_keys_stand_beside_predictions(run, frame, folder, mistake):
     assert [line.split(",")[2] for line in beside[1:]] == alone[1:]
     sql = run("export", "wine.ngdt", "-f", "sql", "--columns", "key").out
     assert sql.startswith('SELECT\n    "key",\n    CASE ')
-    assert "--columns: the result would have two columns 'prediction'" in mistake(
+    assert "have overlapping values: Index(['prediction']" in mistake(
         *command, "prediction")
     assert "there is no column 'kay'" in mistake(*command[:-1], "kay")
     assert "no column 'key', but an array without names" in mistake(
