@@ -55,6 +55,8 @@ class Result:
 
     Attributes
     ----------
+    first : str
+        The name of the first model.
     score : Score
     of_probabilities : dict of str to float
         The score of the probabilities of classes, by its name. Empty for regression.
@@ -72,7 +74,7 @@ class Result:
 
     def __init__(self, name, model, X, y, task, lost, probable):
         classifies, first = task == "classification", next(iter(lost))
-        self.name, self.score = name, score(y, lost[name], classifies)
+        self.name, self.first, self.score = name, first, score(y, lost[name], classifies)
         self.of_probabilities = probability_score(y, probable) if classifies else {}
         self.lead = None if name == first else _lead(y, lost[first], lost[name], classifies)
         self.model, self.seconds = _trained(model, X, y)
@@ -82,10 +84,10 @@ class Result:
 
     def cells(self):
         """All numbers as text, by their heads."""
-        of_probabilities = {name: f"{value:.3f}" for name, value in self.of_probabilities.items()}
-        return {"": self.name, self.score.name: str(self.score),
-                "minus first": "-" if self.lead is None else self.lead.text(unit="", sign="+"),
-                **of_probabilities, "leaves": str(self.n_leaves or "-"), "size": size(self.n_bytes),
+        lead = "-" if self.lead is None else self.lead.text(unit="", sign="+")
+        return {"": self.name, self.score.name: str(self.score), f"minus {self.first}": lead,
+                **{name: f"{value:.3f}" for name, value in self.of_probabilities.items()},
+                "leaves": str(self.n_leaves or "-"), "size": size(self.n_bytes),
                 "seconds": f"{self.seconds:.2f}", "µs a row": f"{self.microseconds:.2f}"}
 
 
@@ -126,7 +128,6 @@ def run(arguments):
         for name in names:
             model = CONTENDERS[name].make(task, X, arguments)
             part = activity.part(1 / len(names), name)
-            part.at(0.0, "on folds")
             lost[name], probable = _cross_validated(model, X, y, folds, task)
             part.at(arguments.folds / (arguments.folds + 1), "on all rows")
             results.append(Result(name, model, X, y, task, lost, probable))

@@ -49,8 +49,8 @@ def run(arguments):
     model = load_model(arguments.model)
     if not hasattr(model, "explain"):
         raise Mistake(
-            f"{arguments.model} holds an object of type {type(model).__name__}, which does "
-            "not explain its predictions: an oblique tree or forest does")
+            f"{arguments.model}: {type(model).__name__} does not explain its predictions; oblique "
+            "trees and forests do")
     X = samples_for(model, arguments).X
     if max(arguments.row) > X.shape[0]:
         raise Mistake(

@@ -8,7 +8,6 @@ import warnings
 from contextlib import suppress
 from functools import cache
 
-from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
 from ngdt.cli._options import Mistake
@@ -27,8 +26,6 @@ _OPTIONS = {
     r"drop the column, or": "leave it out by --drop, or",
     r"With errors='coerce', (others, such as .*), become missing values": r"Leave \1, empty",
     r"(can't encode character .*)": r"\1: write to a file, with --output"}
-# What reading, training and writing raise for input that does not suit them.
-_MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,14 +33,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
-
-    def _check_value(self, action, value):
-        """Add a hint at the closest choice."""
-        try:
-            super()._check_value(action, value)
-        except argparse.ArgumentError as error:
-            error.message += did_you_mean(value, action.choices)
-            raise
 
 
 def make_parser():
@@ -108,7 +97,8 @@ def main(argv=None):
             sys.stdout.flush()
     except BrokenPipeError:     # `ngdt show model.ngdt | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except _MISTAKES as error:
+    # What reading, training and writing raise for input that does not suit them.
+    except (Mistake, OSError, ValueError, TypeError, ImportError) as error:
         if arguments.traceback:
             raise
         parser.exit(2, f"ngdt: error: {_one_line(error)}\n")

@@ -97,10 +97,9 @@ def probability_score(y, probabilities):
     dict of str to float
         The score, by its name.
     """
-    _, classes = np.unique(y, return_inverse=True)
     if probabilities.shape[1] == 2:
-        return {"AUC": float(roc_auc_score(classes, probabilities[:, 1]))}
-    return {"log loss": float(log_loss(classes, probabilities))}
+        return {"AUC": float(roc_auc_score(y, probabilities[:, 1]))}
+    return {"log loss": float(log_loss(y, probabilities))}
 
 
 def interval(statistic, data):
