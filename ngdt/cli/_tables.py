@@ -224,8 +224,7 @@ def _amounts(values, decimal):
 def _warn_of_row_numbers(data):
     """Warn of a column that counts the rows, unless these are few."""
     for name, values in data.X.items():
-        if len(values) > 10 and values.dtype.kind == "i" and (
-                values.to_numpy() == np.arange(len(values)) + values.iloc[0]).all():
+        if len(values) > 10 and values.dtype.kind == "i" and (np.diff(values) == 1).all():
             warnings.warn(
                 f"{data.path}: column {str(name)!r} numbers the rows: leave it out by --drop "
                 f"{str(name)!r}, unless the order of the rows tells something of the target",

@@ -39,8 +39,8 @@ class Division:
 
     def weights(self, y, sample_weight, number):
         """Weights of the training, validation and test samples of partition `number`."""
-        labels, seed = np.unique(y, return_inverse=True)[1] if self.by_class else None, (
-            self.seed + number)
+        labels = np.unique(y, return_inverse=True)[1] if self.by_class else None
+        seed = self.seed + number
         training, held_out = hold_out(sample_weight, self.fraction, labels, seed)
         none = np.zeros_like(sample_weight)
         if held_out is None or not self.is_compared:
