@@ -49,9 +49,10 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
     """Contributions of the features in a linear leaf.
 
-    For regression, its slope times the difference from the mean. For classification, the integrated
-    gradient of the probabilities (Sundararajan, Taly & Yan, 2017): as a sample moves from the mean
-    to x, each feature gets what its change does at each point.
+    For regression, its slope times the difference from the mean; where the prediction is cut at the
+    range of the leaf, all are cut in proportion. For classification, the integrated gradient of the
+    probabilities (Sundararajan, Taly & Yan, 2017): as a sample moves from the mean to x, each
+    feature gets what its change does at each point.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
     Returns
     -------
     ndarray of shape (n_features, n_outputs)
-        They add up to the prediction for x minus that for the mean, unless one of them is cut at
-        the range of the leaf. Zeros where their sum overflows.
+        They add up to the prediction for x minus that for the mean. Zeros where their sum
+        overflows.
     """
     slopes = tree.slopes[leaf]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -75,6 +76,11 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
         if not np.isfinite(start + change).all():
             return np.zeros_like(terms)
     if not is_classifier:
+        if tree.ranges is not None:
+            ends = np.array([start, start + change])
+            cut = np.clip(ends, *tree.ranges[leaf].T)
+            is_cut = (cut != ends).any(axis=0)
+            terms[:, is_cut] *= ((cut[1] - cut[0]) / np.where(change == 0, 1.0, change))[is_cut]
         return terms
     weights = _WEIGHTS / 2
     proba = softmax(start + np.outer((1.0 + _POINTS) / 2, change), axis=1)

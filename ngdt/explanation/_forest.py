@@ -28,8 +28,6 @@ from ngdt.explanation._regions import rounding_errors, whole_values
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import CHANGES_UNKNOWN, change_lines, term_lines
 
-# Relative error of sums of contributions, and of the integrals in linear leaves.
-_ROUNDING = 1e-6
 # Points are predicted in groups of this many, the nearest first.
 _GROUP = 128
 # Distances from a boundary that are tried, in units of the rounding error of a sum.
@@ -51,10 +49,7 @@ class ForestExplanation(Explanation):
         Mean prediction for the training samples of each tree: probabilities, or numbers.
     contributions : ndarray of shape (n_features, n_outputs)
         What each encoded feature adds along the paths of all trees, and in linear leaves.
-    within_leaves : ndarray of shape (n_outputs,)
-        What linear leaves add by cutting predictions at their ranges; zero, but for
-        rounding, for other leaves. ``base + contributions.sum(axis=0) + within_leaves`` is the
-        prediction.
+        ``base + contributions.sum(axis=0)`` is the prediction.
 
     Examples
     --------
@@ -72,7 +67,6 @@ class ForestExplanation(Explanation):
     votes: Any
     base: np.ndarray
     contributions: np.ndarray
-    within_leaves: np.ndarray
     _trees: tuple
     _mean: Any
 
@@ -141,17 +135,10 @@ class ForestExplanation(Explanation):
         else:
             titles = context.titles_of_targets(len(self._outputs))
             outputs = {title: k for k, title in enumerate(titles)}
-        # What is within leaves is one more term, without a value.
         names = self._row.names(context)
-        names = names._replace(
-            features=[*names.features, "linear leaves"], columns=[*names.columns, None])
-        x, mean = (np.append(each, np.nan) for each in (self._row.x, context.mean))
-        size = np.abs(self.base) + np.abs(self.contributions).sum(axis=0)
-        within = np.where(
-            np.abs(self.within_leaves) > _ROUNDING * size, self.within_leaves, 0.0)
         return {
             title: WeightedSum._of_contributions(
-                names, np.append(self.contributions[:, k], within[k]), x, mean, self._outputs[k])
+                names, self.contributions[:, k], self._row.x, context.mean, self._outputs[k])
             for title, k in outputs.items()}
 
     def _titles(self):
@@ -233,8 +220,8 @@ def _explain_rows(forest, X, feature_names):
             for each in zip(ensemble.trees, values, leaf_means, leaves[i], strict=True)], axis=0)
         return ForestExplanation(
             context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
-            _votes(context, by_tree[i]), base, own, outputs[i] - base - own.sum(axis=0),
-            ensemble.trees, lambda points: forest._mean(Samples(points), ensemble))
+            _votes(context, by_tree[i]), base, own, ensemble.trees,
+            lambda points: forest._mean(Samples(points), ensemble))
 
     return Explanations(explain(i, row) for i, row in enumerate(rows))
 

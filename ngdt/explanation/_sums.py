@@ -16,7 +16,7 @@ class Names(NamedTuple):
     ----------
     features : list of str
         Name of each feature.
-    columns : list of str or None
+    columns : list of str
         Name of the column that each feature encodes.
     values : dict of str to str
         What to write for columns that are not one number, such as "city = Rome".
@@ -40,7 +40,7 @@ class WeightedSum:
         Names of the features.
     values, means, weights : ndarray of shape (n_terms,)
         Value of each feature, mean of it over the training samples, and weight. The weights of a
-        forest are NaN, and so are the value and the mean of what linear leaves add to it.
+        forest are NaN.
     contributions : ndarray of shape (n_terms,)
         ``weights * (values - means)``, or what each feature adds to the prediction of a forest.
     total : float
@@ -50,8 +50,8 @@ class WeightedSum:
         training samples. It is ``total - contributions.sum()``.
     base_name : str
         "at the mean" or, for a forest, "mean prediction".
-    columns : list of str or None
-        Name of the column that each feature encodes; None for what linear leaves of a forest add.
+    columns : list of str
+        Name of the column that each feature encodes.
     """
 
     names: list
@@ -131,7 +131,7 @@ class WeightedSum:
         """
         places = {}
         for k, column in enumerate(self.columns):
-            places.setdefault(k if column is None else column, []).append(k)
+            places.setdefault(column, []).append(k)
         first = np.array([own[0] for own in places.values()], dtype=int)
         columns = self._take(
             first, contributions=np.array([_sum(self.contributions[own])

@@ -33,17 +33,14 @@ def test_contributions_add_up_to_the_prediction(iris, forest, parameters):
     outputs = model.predict_proba(X) if is_classifier else model.predict(X)[:, None]
     for explanation, output in zip(model.explain(X), outputs, strict=True):
         total = explanation.base + explanation.contributions.sum(axis=0)
-        if "leaf" not in parameters or is_classifier:
-            np.testing.assert_allclose(total, output, atol=1e-12 if "leaf" not in parameters else (
-                1e-7))      # of the integrals in linear leaves
-        np.testing.assert_allclose(total + explanation.within_leaves, output, atol=1e-12)
+        np.testing.assert_allclose(total, output, atol=1e-12 if "leaf" not in parameters else (
+            1e-7))      # of the integrals in linear leaves
         (terms,) = explanation.sums().values()
         k = output.argmax()
         assert explanation.prediction.value == (model.classes_[k] if is_classifier else output[0])
         assert terms.total == output[k]
         assert terms.base + terms.contributions.sum() == pytest.approx(output[k])
         assert terms.base == pytest.approx(explanation.base[k])
-        assert "linear leaves" not in terms.names or ("leaf" in parameters and not is_classifier)
 
 
 def test_contributions_of_a_linear_leaf(iris):
