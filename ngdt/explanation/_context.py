@@ -68,6 +68,8 @@ class Context:
         The tree, or the trees of a forest. Fitted, on the same table.
     captions : Captions
         Names. For a forest, they hold its first tree.
+    is_forest : bool, default=False
+        Whether outputs for classes are probabilities; those of a tree are logits.
 
     Attributes
     ----------
@@ -81,10 +83,10 @@ class Context:
         The features that were whole numbers there.
     """
 
-    def __init__(self, models, captions):
+    def __init__(self, models, captions, is_forest=False):
         # The captions have no summary once tree_ has been replaced; the estimators have.
         summaries, table = [model._sample_summary for model in models], models[0]._table
-        self.captions, self.features = captions, table.features
+        self.captions, self.features, self._is_forest = captions, table.features, is_forest
         self.classes = getattr(models[0], "classes_", None)
         self._trees = [model.tree_ for model in models]
         self.mean, self.std = (np.mean([getattr(each, name) for each in summaries], axis=0)
@@ -131,24 +133,14 @@ class Context:
         names = self.captions.target_names or [f"target {k}" for k in range(n_targets)]
         return [one_line(name) for name in names]
 
-    def prediction(self, outputs, is_proba=False):
-        """The prediction of outputs of a tree, or of a forest, for which they are probabilities.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_outputs,)
-        is_proba : bool, default=False
-
-        Returns
-        -------
-        Prediction
-        """
+    def prediction(self, outputs):
+        """The prediction of outputs of a tree or a forest, ndarray of shape (n_outputs,)."""
         if self.classes is None:
             return Prediction(
                 float(outputs[0]) if len(outputs) == 1 else outputs,
                 target_names=self.captions.target_names, roundings=self.roundings)
         best = outputs.argmax()
-        proba = outputs if is_proba else softmax(outputs)
+        proba = outputs if self._is_forest else softmax(outputs)
         # As Python's own type, which prints without numpy's name.
         (label,) = self.classes[[best]].tolist()
         return Prediction(label, float(proba[best]))

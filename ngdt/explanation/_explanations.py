@@ -2,11 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
+from ngdt.explanation._axes import Box, nearest_on_axes
+from ngdt.explanation._changes import Columns, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, Row
 from ngdt.explanation._goals import ClassGoal, RangeGoal
 
@@ -30,6 +33,60 @@ class Explanation(ABC):
         if self._context.classes is None:
             return RangeGoal(self._outputs, target)
         return ClassGoal(self._context.classes, self._best, target)
+
+    @abstractmethod
+    def _outputs_of(self, points):
+        """The leaves and the outputs of points; a forest has no leaves, but None."""
+
+    @abstractmethod
+    def _boundaries(self, goal):
+        """The sums at whose limits predictions may change, as for `nearest_on_axes`."""
+
+    def _meets(self, goal, points):
+        return goal.accepts(*self._outputs_of(np.ascontiguousarray(points)))
+
+    def _predict(self, goal, sample):
+        leaf, outputs = self._outputs_of(sample[None])
+        return self._context.prediction(outputs[0]), goal.accepts(leaf, outputs)[0]
+
+    def _search(self, target, fixed, within_range):
+        """The goal, the columns that may change, and the limits of the changes."""
+        context = self._context
+        limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
+        return (self._goal(target), Columns(context, self._row, fixed),
+                Box(*limits, context.std, context.is_whole))
+
+    def changes_of_one_column(self, target=None, fixed=(), within_range=True):
+        """The smallest change of each single column that changes the prediction.
+
+        They are exact: the decisions of a tree change at finitely many values of a column. Numbers
+        that were whole in training change to whole ones. A category changes to any other one of the
+        training samples, and so does a number that has two values there, such as False and True. A
+        missing number is replaced by the number nearest to the mean. The leaves of a forest have to
+        be constant.
+
+        Parameters
+        ----------
+        target : label, or tuple of (float, float), default=None
+            The class to be predicted, or the range of the predicted number. None stands for any
+            other class and, for regression by a tree, for any other leaf.
+        fixed : array-like of str, int or bool, default=()
+            The columns that may not change: names, indices or a mask.
+        within_range : bool, default=True
+            Whether numbers stay between the least and the largest of the training samples.
+
+        Returns
+        -------
+        list of Change
+            The smallest first, in standard deviations; at last those of categories, of missing
+            numbers and of numbers with two values. Columns that cannot change the prediction alone
+            are left out.
+        """
+        goal, columns, box = self._search(target, fixed, within_range)
+        with np.errstate(over="ignore", invalid="ignore"):      # near the largest number
+            return changes_of_one_column(
+                columns, partial(self._predict, goal),
+                partial(nearest_on_axes, self._boundaries(goal), partial(self._meets, goal), box))
 
     def text(self, n_terms=3):
         """The explanation as text.

@@ -3,20 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import format_value
-from ngdt.explanation._changes import Columns, changes_of_one_column
 from ngdt.explanation._context import Context, encoded_rows
 from ngdt.explanation._contributions import (
     contributions,
@@ -24,14 +21,8 @@ from ngdt.explanation._contributions import (
     values_at_nodes,
 )
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._regions import rounding_errors, whole_values
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import CHANGES_UNKNOWN, change_lines, term_lines
-
-# Points are predicted in groups of this many, the nearest first.
-_GROUP = 128
-# Distances from a boundary that are tried, in units of the rounding error of a sum.
-_MARGINS = (0.0, 16.0, -16.0)
+from ngdt.explanation._text import change_lines, term_lines
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,50 +65,18 @@ class ForestExplanation(Explanation):
     def _has_constant_leaves(self):
         return all(tree.slopes is None for tree in self._trees)
 
-    def changes_of_one_column(self, target=None, fixed=(), within_range=True):
-        """The smallest change of each single column that changes the prediction.
-
-        They are exact: the decisions of all trees change at finitely many values of a column.
-        Numbers that were whole in training change to whole ones.
-        Leaves have to be constant.
-
-        Parameters
-        ----------
-        target : label, or tuple of (float, float), default=None
-            The class to be predicted, or the range of the predicted number. None stands for any
-            other class; regression needs a range.
-        fixed : array-like of str, int or bool, default=()
-            The columns that may not change: names, indices or a mask.
-        within_range : bool, default=True
-            Whether numbers stay between the least and the largest of the training samples.
-
-        Returns
-        -------
-        list of Change
-            The smallest first, in standard deviations; at last those of categories, of missing
-            numbers and of numbers with two values. Columns that cannot change the prediction alone
-            are left out.
-        """
-        context = self._context
+    def _goal(self, target):
         if not self._has_constant_leaves:
             raise ValueError(
                 "changes are not known for forests of trees with linear leaves: train one with "
                 "leaf='constant'")
-        goal = self._goal(target)
-        limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
+        return super()._goal(target)
 
-        def meets(points):
-            return goal.accepts(None, self._mean(np.ascontiguousarray(points)))
+    def _outputs_of(self, points):
+        return None, self._mean(points)
 
-        return changes_of_one_column(
-            Columns(context, self._row, fixed), partial(self._predict, goal),
-            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits,
-                    is_whole=context.is_whole))
-
-    def _predict(self, goal, sample):
-        outputs = self._mean(sample[None])
-        return (self._context.prediction(outputs[0], is_proba=True),
-                goal.accepts(None, outputs)[0])
+    def _boundaries(self, goal):
+        return [(tree.weights, tree.thresholds, np.abs(tree.thresholds)) for tree in self._trees]
 
     def sums(self):
         """The weighted sums of the contributions to the predicted class, or to each target.
@@ -152,8 +111,9 @@ class ForestExplanation(Explanation):
             lines += [title, *term_lines(terms, n_terms)]
         if self._context.classes is not None:
             lines += change_lines(
-                "class", self.changes_of_one_column(), None, n_terms, "no change of one column",
-            ) if self._has_constant_leaves else [CHANGES_UNKNOWN]
+                "class", self.changes_of_one_column(), None, n_terms,
+            ) if self._has_constant_leaves else [
+                "changes to another class are not known for linear leaves"]
         return lines
 
     def _votes_text(self):
@@ -194,7 +154,7 @@ class ExplainsForest:
 def _explain_rows(forest, X, feature_names):
     forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
-    context = Context(trees, captions_of(trees[0], feature_names=feature_names))
+    context = Context(trees, captions_of(trees[0], feature_names=feature_names), is_forest=True)
     leaf_means = [each._sample_summary.leaf_means for each in trees]
     values = [
         values_at_nodes(each.tree_, each.n_node_samples_[each.tree_.n_internal:], means,
@@ -219,7 +179,7 @@ def _explain_rows(forest, X, feature_names):
             added(*each, row.x)
             for each in zip(ensemble.trees, values, leaf_means, leaves[i], strict=True)], axis=0)
         return ForestExplanation(
-            context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
+            context.prediction(outputs[i]), context, row, outputs[i],
             _votes(context, by_tree[i]), base, own, ensemble.trees,
             lambda points: forest._mean(Samples(points), ensemble))
 
@@ -231,68 +191,3 @@ def _votes(context, outputs):
     if context.classes is None:
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
     return dict(Counter(context.classes[outputs.argmax(axis=1)].tolist()).most_common())
-
-
-def nearest_on_axes(trees, meets, unit, x, features, limits, is_whole=None):
-    """The nearest points that differ from a sample in one feature and meet a goal.
-
-    Leaves are constant: nothing changes between two boundaries. Each is tried itself, as a sample
-    on it goes left, and on both sides of it.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-    meets : callable
-        Takes points, and returns whether each meets the goal.
-    unit : ndarray of shape (n_features,)
-        Size of the features, such as their standard deviations.
-    x : ndarray of shape (n_features,)
-    features : ndarray of int
-    limits : tuple of (ndarray, ndarray), or of (float, float)
-        Least and largest values of the features. A sample beyond them may stay where it is.
-    is_whole : ndarray of bool, shape (n_features,), default=None
-        As for `Regions`: the features that change to whole numbers.
-
-    Returns
-    -------
-    dict
-        New value by feature, for those of which some value meets the goal.
-    """
-    scores = [tree.scores(x[None])[0] for tree in trees]
-    errors = [rounding_errors(tree.dense_weights(slice(None)), np.abs(x) + unit,
-                              np.abs(tree.thresholds)) for tree in trees]
-    by_feature = [sparse.csc_array(tree.weights) for tree in trees]
-    low, high = (np.broadcast_to(end, x.shape) for end in limits)
-    low, high, found = np.minimum(low, x), np.maximum(high, x), {}
-    for feature in features.tolist():
-        values = np.unique(np.concatenate([x[[feature]], *(
-            _boundaries(weights, feature, score, error, x[feature])
-            for weights, score, error in zip(by_feature, scores, errors, strict=True))]))
-        if is_whole is not None and is_whole[feature]:
-            values = whole_values(values, x[feature])
-        values = values[(low[feature] <= values) & (values <= high[feature])]
-        values = values[np.argsort(np.abs(values - x[feature]), kind="stable")]
-        for begin in range(0, len(values), _GROUP):
-            group = values[begin:begin + _GROUP]
-            points = np.repeat(x[None], len(group), axis=0)
-            points[:, feature] = group
-            is_met = meets(points)
-            if is_met.any():
-                found[feature] = float(group[is_met.argmax()])
-                break
-    return found
-
-
-def _boundaries(weights, feature, scores, errors, value):
-    """Values of a feature at the boundaries of a tree, and on both sides of them.
-
-    `weights` is a CSC matrix, of which a column is found at once.
-    """
-    nonzeros = slice(*weights.indptr[feature:feature + 2])
-    nodes, own = weights.indices[nonzeros], weights.data[nonzeros]
-    nodes, own = nodes[own != 0], own[own != 0]
-    # Of a value near the largest number, some are infinite or NaN, and lie in no limits.
-    with np.errstate(over="ignore", invalid="ignore"):
-        steps = -scores[nodes] / own
-        away = errors[nodes] / np.abs(own)
-        return np.concatenate([value + steps + margin * away for margin in _MARGINS])

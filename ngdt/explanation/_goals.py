@@ -91,14 +91,10 @@ class RangeGoal:
         least, most = (-np.inf, np.inf) if tree.ranges is None else tree.ranges[leaf, 0]
         if most < self.low or least > self.high:
             return
-        signs, limits = [], []
-        if most > self.high:
-            signs, limits = [1.0], [self.high - value]
-        if least < self.low:
-            signs, limits = [*signs, -1.0], [*limits, value - self.low]
-        limits = np.array(limits)
-        yield (np.outer(signs, slopes).reshape(-1, len(slopes)), limits,
-               np.abs(limits) + 2 * np.abs(value), False)
+        ends = [(1.0, self.high - value)] * bool(most > self.high)
+        ends += [(-1.0, value - self.low)] * bool(least < self.low)
+        signs, limits = np.reshape(ends, (-1, 2)).T
+        yield np.outer(signs, slopes), limits, np.abs(limits) + 2 * np.abs(value), False
 
 
 @dataclass(frozen=True)
@@ -116,3 +112,11 @@ class LeafGoal:
     def accepts(self, leaf, outputs):
         """Return whether samples meet the goal, as for `ClassGoal`."""
         return leaf != self.leaf
+
+
+def conditions_of(goal, tree, leaf):
+    """Sets of inequalities, as for `ClassGoal`; of a constant leaf, an empty one or none at all."""
+    if tree.slopes is not None and not isinstance(goal, LeafGoal):
+        return goal.conditions(tree, leaf)
+    is_met = goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]
+    return [(np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False)] * bool(is_met)

@@ -24,7 +24,6 @@ from ngdt._util.numbers import (
 )
 from ngdt.explanation._context import DIGITS, deviations
 
-CHANGES_UNKNOWN = "changes to another class are not known for linear leaves"
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
 
@@ -62,7 +61,7 @@ def term_lines(terms, n_terms):
         numbers, rows, strict=True)]
 
 
-def change_lines(what, changes, together, n_terms, none):
+def change_lines(what, changes, together, n_terms):
     """The lines of changes that lead to another leaf or class.
 
     Parameters
@@ -73,8 +72,6 @@ def change_lines(what, changes, together, n_terms, none):
     together : Change or None
         Of several numbers, or of one, which is left out.
     n_terms : int or None
-    none : str
-        What was looked for, if there are no changes.
 
     Returns
     -------
@@ -86,7 +83,8 @@ def change_lines(what, changes, together, n_terms, none):
     if together is not None and len(together.values) > 1:
         shown.append(together.text(n_terms))
     if not shown:
-        return [f"{none} within the range of the training samples leads to another {what}"]
+        return ["no change of one column within the range of the training samples leads to another "
+                f"{what}"]
     return [f"changes to another {what}:", *(f"    {each}" for each in shown)]
 
 

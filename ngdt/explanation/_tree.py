@@ -13,19 +13,13 @@ from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import is_sum, one_line, repeats_root
 from ngdt._util.numbers import format_value
-from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
+from ngdt.explanation._changes import change_of_all_numbers
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import LeafGoal
+from ngdt.explanation._goals import LeafGoal, conditions_of
 from ngdt.explanation._regions import Regions, norms
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import (
-    CHANGES_UNKNOWN,
-    answers_of,
-    change_lines,
-    rule_and_reason,
-    term_lines,
-)
+from ngdt.explanation._text import answers_of, change_lines, rule_and_reason, term_lines
 
 
 @dataclass(frozen=True)
@@ -97,48 +91,25 @@ class TreeExplanation(Explanation):
     path: tuple
     leaf_terms: dict
 
-    @property
-    def _knows_changes(self):
-        return self._context.classes is None or self._context.captions.tree.ranges is None
-
     def _goal(self, target):
         if self._context.classes is None and target is None:
             return LeafGoal(self.leaf)
-        if not self._knows_changes:
-            raise ValueError(
-                "changes of the class are not known for linear leaves whose logits are cut at "
-                "ranges: replace tree_ by one without ranges")
         return super()._goal(target)
 
-    def changes_of_one_column(self, target=None, fixed=(), within_range=True):
-        """The smallest change of each single column that changes the prediction.
+    def _outputs_of(self, points):
+        tree = self._context.captions.tree
+        data = tree.samples_of(points)
+        leaf = tree.apply_samples(data)
+        return leaf, tree.leaf_predictions(leaf, data)
 
-        They are exact: the decisions of a tree change at finitely many values of a column. Numbers
-        that were whole in training change to whole ones. A category changes to any other one of the
-        training samples, and so does a number that has two values there, such as False and True. A
-        missing number is replaced by the number nearest to the mean.
-
-        Parameters
-        ----------
-        target : label, or tuple of (float, float), default=None
-            The class to be predicted, or the range of the predicted number. None stands for any
-            other class, and for regression for any other leaf.
-        fixed : array-like of str, int or bool, default=()
-            The columns that may not change: names, indices or a mask.
-        within_range : bool, default=True
-            Whether numbers stay between the least and the largest of the training samples.
-
-        Returns
-        -------
-        list of Change
-            The smallest first, in standard deviations; at last those of categories, of missing
-            numbers and of numbers with two values. Columns that cannot change the prediction alone
-            are left out.
-        """
-        columns, regions = self._search(target, fixed, within_range)
-        with np.errstate(over="ignore", invalid="ignore"):  # near the largest number
-            return changes_of_one_column(
-                columns, partial(self._predict, regions), regions.nearest_on_axes)
+    def _boundaries(self, goal):
+        tree = self._context.captions.tree
+        sums = [(tree.weights, tree.thresholds, np.abs(tree.thresholds))]
+        if tree.slopes is not None:
+            of_leaves = [of_leaf for leaf in range(tree.n_leaves)
+                         for *of_leaf, _ in conditions_of(goal, tree, leaf)]
+            sums += [[*map(np.concatenate, zip(*of_leaves, strict=True))]] * bool(of_leaves)
+        return sums
 
     def smallest_change(self, target=None, fixed=(), within_range=True):
         """The smallest change of all numbers together that changes the prediction.
@@ -158,21 +129,16 @@ class TreeExplanation(Explanation):
         Change or None
             None if nothing that may change leads to the target.
         """
-        columns, regions = self._search(target, fixed, within_range)
+        goal, columns, box = self._search(target, fixed, within_range)
+        regions = Regions(self._context.captions.tree, goal, partial(self._meets, goal), box)
         with np.errstate(over="ignore", invalid="ignore"):
-            return change_of_all_numbers(columns, partial(self._predict, regions), regions.nearest)
-
-    def _search(self, target, fixed, within_range):
-        """The columns that may change, and the regions to be reached."""
-        context = self._context
-        limits = {"low": context.low, "high": context.high} if within_range else {}
-        return (Columns(context, self._row, fixed),
-                Regions(context.captions.tree, self._goal(target), context.std, **limits,
-                        is_whole=context.is_whole))
-
-    def _predict(self, regions, sample):
-        (outputs,), (is_met,) = regions.predict(sample[None])
-        return self._context.prediction(outputs), is_met
+            together = change_of_all_numbers(columns, partial(self._predict, goal), regions.nearest)
+        if not box.is_whole.any():
+            return together
+        # A single number may be rounded by less than several.
+        found = [together, *self.changes_of_one_column(target, fixed, within_range)]
+        return min((each for each in found if each is not None and np.isfinite(each.distance)),
+                   key=lambda change: change.distance, default=None)
 
     def _lines(self, n_terms):
         captions = self._context.captions
@@ -186,22 +152,14 @@ class TreeExplanation(Explanation):
                 lines += term_lines(decision.terms, n_terms)
         for name, terms in self.leaf_terms.items():
             lines += [self._leaf_title(name, terms), *term_lines(terms, n_terms)]
-        return lines + self._change_lines(captions.tree, n_terms)
+        return lines + self._change_lines(n_terms)
 
-    def _change_lines(self, tree, n_terms):
-        """The lines on what would change the prediction, or on why there is nothing to say."""
-        is_classifier = self._context.classes is not None
-        if tree.n_leaves == 1 and not self.leaf_terms:
-            return ["the model is a single leaf: it predicts this for all samples"]
-        if tree.n_leaves == 1 and not is_classifier:
+    def _change_lines(self, n_terms):
+        if not self._context.captions.tree.n_internal and self._context.classes is None:
             return []
-        if is_classifier and tree.slopes is None and len(set(tree.values.argmax(axis=1))) == 1:
-            return ["all leaves predict this class: no change leads to another one"]
-        if not self._knows_changes:
-            return [CHANGES_UNKNOWN]
         return change_lines(
-            "class" if is_classifier else "leaf", self.changes_of_one_column(),
-            self.smallest_change(), n_terms, "no change of one column or of several numbers")
+            "leaf" if self._context.classes is None else "class", self.changes_of_one_column(),
+            self.smallest_change(), n_terms)
 
     def sums(self):
         """The margins of the path and the sums of a linear leaf.

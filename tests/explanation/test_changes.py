@@ -13,9 +13,8 @@ from sklearn.datasets import load_iris
 from explained import model_of
 from helpers import random_children
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.explanation import _regions
-from ngdt.explanation._goals import LeafGoal
-from ngdt.explanation._regions import Regions, project
+from ngdt.explanation import TreeExplanation, _regions
+from ngdt.explanation._regions import project
 from ngdt.testing.strategies import problems
 
 
@@ -316,14 +315,6 @@ def test_a_range_must_not_hold_the_prediction(iris):
         explanation.smallest_change((-1.0, 1.0))
 
 
-def test_ranges_of_logits_are_refused():
-    model = model_of(Tree(np.empty((0, 1)), [], [], [], [[0.0, 1.0]], slopes=[[[1.0], [2.0]]],
-                          ranges=[[[0.0, 1.0], [0.0, 1.0]]]))
-    with pytest.raises(ValueError, match="replace tree_ by one without ranges"):
-        model.explain([[0.0]])[0].smallest_change()
-    assert str(model.explain([[0.0]])[0]).splitlines()[0] == "1 (0.731)"
-
-
 def test_classes_that_tie():
     model = model_of(Tree(np.empty((0, 1)), [], [], [], [[1.0, 1.0]], slopes=[[[1.0], [2.0]]]),
                      np.arange(-3.0, 3.0)[:, None] * 1.1)
@@ -462,21 +453,15 @@ def test_samples_near_the_largest_number_are_explained_without_warnings(leaf):
         assert change is None or np.isfinite(change.distance)
 
 
-def test_a_search_makes_the_region_of_a_leaf_once(iris):
-    tree = ObliqueTreeClassifier(3, optimizer=None).fit(*iris).tree_
-    regions = Regions(tree, LeafGoal(0), np.ones(4))
-    assert [*regions.of_leaf(0)] == []
-    assert next(iter(regions.of_leaf(1))) is next(iter(regions.of_leaf(1)))
-
-
 def test_columns_that_no_tree_reads_are_not_tried(monkeypatch):
     pd = pytest.importorskip("pandas")
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.choice(list("abcdef"), (400, 20))).add_prefix("text ")
     X["number"] = random.normal(size=400)
     model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(X, X["text 3"] == "b")
-    explanation, predict, sizes = model.explain(X[X["text 3"] == "a"][:1])[0], Regions.predict, []
-    monkeypatch.setattr(Regions, "predict", lambda self, points: sizes.append(
+    explanation, sizes = model.explain(X[X["text 3"] == "a"][:1])[0], []
+    predict = TreeExplanation._outputs_of
+    monkeypatch.setattr(TreeExplanation, "_outputs_of", lambda self, points: sizes.append(
         len(points)) or predict(self, points))
     (change,) = explanation.changes_of_one_column()
     assert change.values == {"text 3": "b"}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Tree
+from ngdt.explanation._axes import Box, nearest_on_axes
 from ngdt.explanation._contributions import contributions, values_at_nodes
-from ngdt.explanation._forest import nearest_on_axes
 from ngdt.initializers import RandomOblique
 from ngdt.optimizers import TAO, LinearLeaves
 from ngdt.testing.strategies import problems, trees
@@ -176,12 +176,14 @@ def test_no_smaller_change_of_one_column_meets_the_goal(iris, forest):
     assert n_changes > 5
 
 
+ANYWHERE = Box(-np.inf, np.inf, np.ones(1), np.zeros(1, dtype=bool))
+
+
 def test_samples_on_a_boundary_go_left():
-    tree = Tree([[1.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
+    sums = [(np.ones((1, 1)), np.ones(1), np.ones(1))]
     for x, value in ((2.0, 1.0), (0.0, np.nextafter(1.0, 2.0))):
         meets = {1.0: lambda Z: Z[:, 0] <= 1.0}.get(value, lambda Z: Z[:, 0] > 1.0)
-        found = nearest_on_axes(
-            [tree], meets, np.ones(1), np.array([x]), np.array([0]), (-np.inf, np.inf))
+        found = nearest_on_axes(sums, meets, ANYWHERE, np.array([x]), np.array([0]))
         assert found[0] == pytest.approx(value, abs=1e-13)
 
 
@@ -189,8 +191,8 @@ def test_samples_on_a_boundary_go_left():
 def test_a_sample_on_a_boundary_at_zero(weight):
     tree = Tree([[weight]], [0.0], [~0], [~1], [[0.0], [1.0]])
     found = nearest_on_axes(
-        [tree], lambda Z: tree.predict(Z)[:, 0] == 1.0, np.ones(1), np.zeros(1), np.array([0]),
-        (-np.inf, np.inf))
+        [(tree.weights, tree.thresholds, tree.thresholds)],
+        lambda Z: tree.predict(Z)[:, 0] == 1.0, ANYWHERE, np.zeros(1), np.array([0]))
     assert 0 < found[0] * weight < 1e-13
 
 
