@@ -119,18 +119,14 @@ class Explanation(ABC):
         """
 
     @abstractmethod
-    def _titles(self):
-        """A title for each of the sums, list of str."""
-
-    def _sides(self):
-        """The outcomes of a sum below zero and of one above it, for each of the sums.
+    def _panels(self):
+        """The title of each sum, and the outcomes of a split for a sum below zero and above it.
 
         Returns
         -------
-        list of (str, str) or None
-            Answer and prediction of the left and of the right side of a split. None for other sums.
+        list of (str, (str, str) or None)
+            Answer and prediction of the left and of the right side; None for other sums.
         """
-        return [None] * len(self.sums())
 
     def to_frame(self):
         """The terms as a data frame of pandas.

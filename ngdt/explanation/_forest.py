@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -95,26 +94,26 @@ class ForestExplanation(Explanation):
             titles = context.titles_of_targets(len(self._outputs))
             outputs = {title: k for k, title in enumerate(titles)}
         names = self._row.names(context)
+        weights = np.where(self.contributions == 0, 0.0, np.nan)
         return {
-            title: WeightedSum._of_contributions(
-                names, self.contributions[:, k], self._row.x, context.mean, self._outputs[k])
+            title: WeightedSum._of(names, weights[:, k], self._row.x, context.mean,
+                                   self._outputs[k], self.contributions[:, k])
             for title, k in outputs.items()}
 
-    def _titles(self):
-        """Titles of the sums, list of str."""
-        return [f"{name}: {format_value(terms.total, most)}" for (name, terms), most in zip(
-            self.sums().items(), self._context.roundings or repeat(np.inf), strict=False)]
+    def _panels(self):
+        return [(f"{name}: {format_value(terms.total, most)}", None)
+                for (name, terms), most in zip(
+                    self.sums().items(), self._context.roundings or [np.inf], strict=True)]
 
     def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]
-        for title, terms in zip(self._titles(), self.sums().values(), strict=True):
+        for (title, _), terms in zip(self._panels(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
-        if self._context.classes is not None:
-            lines += change_lines(
-                "class", self.changes_of_one_column(), None, n_terms,
-            ) if self._has_constant_leaves else [
-                "changes to another class are not known for linear leaves"]
-        return lines
+        if self._context.classes is None:
+            return lines
+        if not self._has_constant_leaves:
+            return [*lines, "changes to another class are not known for linear leaves"]
+        return lines + change_lines("class", self.changes_of_one_column(), None, n_terms)
 
     def _votes_text(self):
         if self._context.classes is not None:

@@ -1,7 +1,6 @@
 """Weighted sums of features, term by term."""
 
 from dataclasses import dataclass, field, replace
-from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +65,7 @@ class WeightedSum:
     _of_columns: dict = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def _of(cls, names, weights, x, mean, total):
+    def _of(cls, names, weights, x, mean, total, contributions=None):
         """Take a sum apart.
 
         Parameters
@@ -74,49 +73,21 @@ class WeightedSum:
         names : Names
             Of all features.
         weights, x, mean : ndarray of shape (n_features,)
+            Features of weight zero are left out.
         total : float
             The sum, as the tree computes it.
+        contributions : ndarray of shape (n_features,), default=None
+            Of a forest, whose weights are NaN.
         """
+        name = "at the mean" if contributions is None else "mean prediction"
+        added = weights * (x - mean) if contributions is None else contributions
         features = np.flatnonzero(weights)
-        contributions = weights[features] * (x[features] - mean[features])
-        # Of infinite ones, neither the sum nor the base would be a number.
-        limit = 0.5 * np.finfo(np.float64).max / max(1, len(features))
-        contributions = np.clip(contributions, -limit, limit)
-        return cls._named(names, features, x, mean, weights[features], contributions, total)
-
-    @classmethod
-    def _of_contributions(cls, names, contributions, x, mean, total):
-        """The sum of the contributions to the prediction of a forest.
-
-        Parameters
-        ----------
-        names : Names
-        contributions, x, mean : ndarray of shape (n_features,)
-            Those that are zero are left out.
-        total : float
-        """
-        (used,) = np.nonzero(contributions)
-        return cls._named(
-            names, used, x, mean, np.full(len(used), np.nan), contributions[used], total,
-            "mean prediction")
-
-    @classmethod
-    def _named(cls, names, features, x, mean, weights, contributions, total,
-               base_name="at the mean"):
+        features = features[np.argsort(-np.abs(added[features]), kind="stable")]
+        added = added[features]
         return cls(
-            [names.features[j] for j in features], x[features], mean[features], weights,
-            contributions, float(total), float(total) - _sum(contributions), base_name,
-            columns=[names.columns[j] for j in features], _of_columns=names.values)._sorted()
-
-    def _sorted(self):
-        return self._take(np.argsort(-np.abs(self.contributions), kind="stable"))
-
-    def _take(self, order, **changes):
-        taken = {"names": [self.names[k] for k in order],
-                 "columns": [self.columns[k] for k in order]} | {
-            name: getattr(self, name)[order]
-            for name in ("values", "means", "weights", "contributions")}
-        return replace(self, **taken | changes)
+            [names.features[j] for j in features], x[features], mean[features], weights[features],
+            added, float(total), float(total) - _sum(added), name,
+            [names.columns[j] for j in features], names.values)
 
     def by_column(self):
         """The sum with one term for each column, as text and pictures show it.
@@ -132,20 +103,22 @@ class WeightedSum:
         places = {}
         for k, column in enumerate(self.columns):
             places.setdefault(column, []).append(k)
-        first = np.array([own[0] for own in places.values()], dtype=int)
-        columns = self._take(
-            first, contributions=np.array([_sum(self.contributions[own])
-                                           for own in places.values()]))
-        for k, (column, own) in enumerate(places.items()):
-            if column in self._of_columns:
-                columns.names[k] = self._of_columns[column]
-                columns.values[k] = columns.means[k] = columns.weights[k] = np.nan
-            elif len(own) > 1:      # a number, and that it is not missing
-                name = one_line(column)
-                number = next((i for i in own if self.names[i] == name), own[0])
-                columns.names[k], columns.weights[k] = name, np.nan
-                columns.values[k], columns.means[k] = self.values[number], self.means[number]
-        return columns._sorted()
+        terms = []
+        for column, own in places.items():
+            contribution = _sum(self.contributions[own])
+            name, value, mean, weight = self._of_columns.get(column), np.nan, np.nan, np.nan
+            if name is None:
+                # Of a number, and of the indicator that it is not missing, the number.
+                shown = one_line(column)
+                k = next((k for k in own if self.names[k] == shown), own[0])
+                name, value, mean = self.names[k], self.values[k], self.means[k]
+                weight = self.weights[k] if len(own) == 1 else np.nan
+            terms.append((name, value, mean, weight, contribution, column))
+        terms.sort(key=lambda term: -abs(term[4]))
+        names, *numbers, columns = zip(*terms, strict=True) if terms else [()] * 6
+        values, means, weights, contributions = map(np.array, numbers)
+        return replace(self, names=list(names), values=values, means=means, weights=weights,
+                       contributions=contributions, columns=list(columns))
 
     def _is_label(self):
         """Return whether the only term has no number: it is a category, or a missing number."""
@@ -156,15 +129,11 @@ class WeightedSum:
 
         The weight of a condition on one number has no meaning: training may have scaled it.
         """
-        if len(self.weights) != 1:
+        if len(self.weights) != 1 or np.isnan(self.weights[0]):
             return self
-        with np.errstate(all="ignore"):
-            total, base, part = np.array(
-                [self.total, self.base, self.contributions[0]]) / abs(self.weights[0])
-        if not np.isfinite([total, base, part]).all():
-            return self
-        return replace(self, total=float(total), base=float(base), contributions=np.array([part]),
-                       weights=np.sign(self.weights))
+        size = abs(float(self.weights[0]))
+        return replace(self, total=self.total / size, base=self.base / size,
+                       contributions=self.contributions / size, weights=np.sign(self.weights))
 
     def _rows(self, n_terms=None):
         """The first terms.
@@ -183,23 +152,10 @@ class WeightedSum:
         return list(zip(*(column[:n_terms] for column in columns), strict=True))
 
     def _rest(self, n_terms):
-        """The sum of all terms but the first ones.
-
-        Parameters
-        ----------
-        n_terms : int
-
-        Returns
-        -------
-        float
-        """
+        """The sum of all terms but the first ones."""
         return _sum(self.contributions[n_terms:])
 
 
 def _sum(numbers):
-    """The sum of some numbers, rounded once; infinite or NaN where it overflows."""
-    try:
-        return fsum(numbers)
-    except (OverflowError, ValueError):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.sum(numbers))
+    """The sum of some numbers as a float; infinite or NaN where it overflows, without a warning."""
+    return float(sum(numbers.tolist()))

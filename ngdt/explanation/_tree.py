@@ -174,10 +174,9 @@ class TreeExplanation(Explanation):
             f"leaf {self.leaf}{name and ': '}{name}": terms
             for name, terms in self.leaf_terms.items()}
 
-    def _titles(self):
-        """Titles of the sums: the rules of the path with their answers, list of str."""
-        return [self._title(each) for each in self.path] + [
-            self._leaf_title(name, terms) for name, terms in self.leaf_terms.items()]
+    def _panels(self):
+        return [(self._title(each), self._sides_of(each)) for each in self.path] + [
+            (self._leaf_title(*each), None) for each in self.leaf_terms.items()]
 
     def _title(self, decision):
         """The rule of a decision with its answer, and with the reason where no bar has it."""
@@ -187,6 +186,12 @@ class TreeExplanation(Explanation):
             condition = replace(condition, subject="sum")
         shown = reason if decision.terms.by_column()._is_label() else ""
         return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}{shown}"
+
+    def _sides_of(self, decision):
+        outcomes = self.prediction, decision.otherwise
+        return tuple(f"{answer}: {outcome}" for answer, outcome in zip(
+            answers_of(self._context.captions, decision.node),
+            reversed(outcomes) if decision.is_right else outcomes, strict=True))
 
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""
@@ -199,23 +204,6 @@ class TreeExplanation(Explanation):
                         for each in (terms.total, self._outputs[output]))
         cut = "" if total == value else f", cut to {value}"
         return f"{kind}{name and ', '}{name}: {total}{cut}"
-
-    def _sides(self):
-        """The outcomes of a sum below zero and of one above it, for each of the sums.
-
-        Returns
-        -------
-        list of (str, str) or None
-            The answer that leads to either side of a node, and what the tree then predicts. None
-            for the sums of a linear leaf.
-        """
-        return [self._sides_of(each) for each in self.path] + [None] * len(self.leaf_terms)
-
-    def _sides_of(self, decision):
-        outcomes = self.prediction, decision.otherwise
-        return tuple(f"{answer}: {outcome}" for answer, outcome in zip(
-            answers_of(self._context.captions, decision.node),
-            reversed(outcomes) if decision.is_right else outcomes, strict=True))
 
 
 class ExplainsTree:

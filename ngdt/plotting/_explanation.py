@@ -55,15 +55,14 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if isinstance(explanation, tuple):
         raise TypeError("explanation must be of one sample: pass one of the tuple, such as "
                         "model.explain(X)[0]")
-    if not hasattr(explanation, "_sides"):
+    if not hasattr(explanation, "_panels"):
         raise TypeError("explanation must be one that model.explain(X) returns, got "
                         f"{type(explanation).__name__}")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    panels = [_bars(terms.by_column(), n_terms) if sides is None else
-              _bars_of_node(terms.by_column(), n_terms)
-              for terms, sides in zip(
-                  explanation.sums().values(), explanation._sides(), strict=True)]
+    titles, sides = zip(*explanation._panels(), strict=True) if explanation._panels() else ((), ())
+    panels = [_bars(terms.by_column(), n_terms, own is not None)
+              for terms, own in zip(explanation.sums().values(), sides, strict=True)]
     if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
                    for bars in panels] or [1.0]
@@ -74,7 +73,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
             height_ratios=heights, squeeze=False, layout="constrained")
         figure.suptitle("\n".join(title), fontsize=11, parse_math=False)
         if any(panels):
-            _draw_key(figure, explanation)
+            _draw_key(figure, any(sides))
         if not panels:
             ax[0, 0].set_axis_off()
     axes = np.ravel(ax)
@@ -82,12 +81,11 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if len(axes) < len(panels):
         raise ValueError(
             f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")
-    for title, sides, bars, panel in zip(
-            explanation._titles(), explanation._sides(), panels, axes, strict=False):
-        _draw(panel, bars, has_zero=sides is not None)     # the boundary
+    for title, own, bars, panel in zip(titles, sides, panels, axes, strict=False):
+        _draw(panel, bars, has_zero=own is not None)     # the boundary
         panel.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
-        if sides is not None:
-            _draw_sides(panel, *sides, np.size(explanation.prediction.value) > 1)
+        if own is not None:
+            _draw_sides(panel, *own, np.size(explanation.prediction.value) > 1)
     return list(axes[: len(panels)])
 
 
@@ -106,25 +104,21 @@ def _draw_sides(ax, left, right, has_several):
                     parse_math=False)
 
 
-def _draw_key(figure, explanation):
+def _draw_key(figure, of_nodes):
     """Explain the colours below the panels."""
     from matplotlib.patches import Patch
 
-    of_nodes = any(explanation._sides())
     figure.legend(
         handles=[Patch(color=BLUE, label=f"lowers the sum{' (to the left)' * of_nodes}"),
                  Patch(color=RED, label=f"raises the sum{' (to the right)' * of_nodes}")],
         loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 
-def _bars_of_node(terms, n_terms):
-    if terms._is_label():
-        return []       # the title says all of a category, and of a missing number
-    return _bars(terms._in_unit(), n_terms, "sum − limit")
-
-
-def _bars(terms, n_terms, total="sum"):
+def _bars(terms, n_terms, of_node):
     """Start, end, label and colour of each bar."""
+    if of_node and terms._is_label():
+        return []       # the title says all of a category, and of a missing number
+    terms, total = (terms._in_unit(), "sum − limit") if of_node else (terms, "sum")
     rows = terms._rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
              in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]

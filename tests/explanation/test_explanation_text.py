@@ -178,7 +178,7 @@ def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimize
         starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
         answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]
         assert following(lines[1:], answers)[0] == first
-        assert [re.search(": (yes|no)", title)[1] for title in explanation._titles()] == [
+        assert [re.search(": (yes|no)", title)[1] for title, _ in explanation._panels()] == [
             answer for _, answer in answers]
         words |= {re.split("[,;]", rest[i + 1])[-2].strip() for i in starts}
     if optimizer is None:
@@ -441,7 +441,7 @@ def test_predictions_are_written_with_a_decimal():
 def test_a_prediction_that_is_cut_says_so():
     X = np.arange(20.0)[:, None]
     model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X[:, 0])
-    first, *_ = model.explain([[100.0]])[0]._titles()
+    (first, _), *_ = model.explain([[100.0]])[0]._panels()
     assert re.fullmatch("linear model: 9.*, cut to 19", first)
     assert "cut" not in str(model.explain(X[7:8]))
 
@@ -491,7 +491,7 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
     axes = plot_explanation(explanation, n_terms=3)
     sums = explanation.sums()
     assert [ax.get_title(loc="left") for ax in axes] == [
-        short(title, 60) for title in explanation._titles()]
+        short(title, 60) for title, _ in explanation._panels()]
     for ax, terms in zip(axes, sums.values(), strict=True):
         bars = ax.patches[1:-1]
         assert bars[0].get_x() == pytest.approx(terms.base)
