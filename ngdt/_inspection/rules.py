@@ -161,7 +161,7 @@ def terms_of(captions, weights):
     std = np.ones(len(weights)) if captions.summary is None else captions.summary.std
     effect = effects(weights[features], std[features])
     order = np.lexsort((-np.abs(weights[features]), -effect))
-    return features[order], effect[order]
+    return features[order], effect[order] / (effect.max(initial=0.0) or 1.0)
 
 
 def hidden_terms(captions, effect, n_terms):

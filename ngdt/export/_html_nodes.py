@@ -96,7 +96,7 @@ class NodeHtml:
         is_sum = not table.heads
         rows = [_row(map(_number, table.constants), "")]
         for name, numbers, effect in zip(table.names, table.slopes, table.effect, strict=True):
-            bar = _bar(numbers[0] > 0, effect / table.effect.max()) if is_sum else ""
+            bar = _bar(numbers[0] > 0, effect) if is_sum else ""
             rows.append(_row(map(_number, numbers), f"× {_name(name)}", bar))
         for word, numbers in zip(("at least", "at most"), table.limits or (), strict=False):
             rows.append(_row(map(_number, numbers), word))
@@ -181,9 +181,8 @@ class NodeHtml:
         """The terms of a sum as a table."""
         captions = self._captions
         _, effect = terms_of(captions, weights)
-        lengths = effect[:len(features)] / (effect.max(initial=0.0) or 1.0)
         rows = []
-        for j, number, length in zip(features, numbers, lengths, strict=True):
+        for j, number, length in zip(features, numbers, effect, strict=False):
             name = f"× {_name(factor(captions, j))}"
             rows.append(_row([_number(number)], name, _bar(weights[j] > 0, length)))
         hidden = hidden_terms(captions, effect, self._n_terms)

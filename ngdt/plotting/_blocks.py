@@ -14,7 +14,6 @@ from ngdt.plotting._style import GREY, WEIGHT_COLORS
 LINE = 1.3              # height of a line of text
 _ROUNDED_UP = 1.06      # letters of small text are as wide as whole pixels
 _BAR_COLUMN = 7.0       # width of the bars beside their names
-_SHARES_HEIGHT = 3.5
 _IMAGE_SIDE = 6.0
 _PADDING, _GAP = 0.5, 0.25     # of a box
 
@@ -98,26 +97,6 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """A bar for each class, side by side."""
-
-    shares: np.ndarray
-    colors: list
-    height: float = _SHARES_HEIGHT
-
-    @property
-    def width(self):
-        return min(max(3.0, 0.6 * len(self.shares)), 12.0)
-
-    def draw(self, ax, x, y, fontsize):
-        step, bottom = self.width / len(self.shares), y + self.height - 0.2
-        places = x - self.width / 2 + step * (np.arange(len(self.shares)) + 0.5)
-        ax.bar(places, -(self.height - 0.4) * self.shares, bottom=bottom, width=0.85 * step,
-               color=self.colors)
-        ax.hlines(bottom, x - self.width / 2, x + self.width / 2, color=GREY, linewidth=0.8)
-
-
-@dataclass(frozen=True, eq=False)
-class Strip:
     """The shares of all classes in one bar."""
 
     shares: np.ndarray
@@ -138,8 +117,14 @@ class Image:
 
     pixels: np.ndarray | None
     limits: tuple
-    colors: str = WEIGHT_COLORS
+    colors: str
     height: float = _IMAGE_SIDE
+
+    @classmethod
+    def of_weights(cls, weights, shape):
+        """An image in which white stands for zero."""
+        limit = np.abs(weights).max(initial=0.0) or 1.0
+        return cls(weights.reshape(shape), (-limit, limit), WEIGHT_COLORS)
 
     @property
     def width(self):

@@ -21,9 +21,10 @@ from ngdt._inspection.rules import (
     repeats_root,
     rule_of,
     terms_of,
+    with_targets,
 )
-from ngdt._util.numbers import format_number, format_probability, place_between, shortest
-from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
+from ngdt._util.numbers import count, format_number, format_probability, place_between, shortest
+from ngdt.plotting._blocks import Bars, Box, Image, Shares, Text
 from ngdt.plotting._style import DARK, class_colors, short, shortened
 
 _LINE_LENGTH = 26       # characters of a line of text
@@ -46,15 +47,13 @@ class Contents:
     captions : Captions
     images : tuple of (ndarray, ndarray), or None
         Number of images in each leaf, and their mean.
-    shape, label, filled, proportion, precision, node_ids
+    shape, filled, proportion, precision, node_ids
         As for `plot_tree`.
     """
 
-    def __init__(
-            self, captions, images, shape, label, filled, proportion, precision, node_ids):
+    def __init__(self, captions, images, shape, filled, proportion, precision, node_ids):
         self.captions, self.images, self.shape, self.filled = captions, images, shape, filled
-        self._label, self._proportion, self._node_ids = label, proportion, node_ids
-        self._precision = precision
+        self._proportion, self._precision, self._node_ids = proportion, precision, node_ids
         self._predictions = captions.node_predictions()
         known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
         has_range = captions.class_names is None and captions.tree.n_outputs == 1 and len(known)
@@ -69,13 +68,8 @@ class Contents:
 
     def split(self, node):
         """The box of a split."""
-        captions, shape = self.captions, self.shape
-        if shape is not None:
-            weights = captions.tree.dense_weights([node])[0]
-            limit = np.abs(weights).max(initial=0.0) or 1.0
-            rule = [Image(weights.reshape(shape), (-limit, limit))]
-        else:
-            rule = self._rule(node)
+        weights = self.captions.tree.dense_weights([node])[0]
+        rule = self._rule(node) if self.shape is None else [Image.of_weights(weights, self.shape)]
         return self._box(node, f"node {node}", [*rule, *self._summary(node)])
 
     def cut(self, node, n_leaves):
@@ -85,14 +79,12 @@ class Contents:
 
     def leaf(self, leaf):
         """The box of a leaf."""
-        captions, number = self.captions, self.captions.tree.n_internal + leaf
+        number = self.captions.tree.n_internal + leaf
         if self.images is not None:
             blocks = self._mean_image(leaf)
-        elif captions.class_names is not None:
-            blocks = self._classes(leaf)
         else:
-            blocks = self._values(leaf)
-        if self.images is None:
+            of_values = self.captions.class_names is None
+            blocks = self._values(leaf) if of_values else self._classes(leaf)
             blocks += self._count(number)
         return self._box(number, f"leaf {leaf}", blocks)
 
@@ -123,21 +115,18 @@ class Contents:
         rule = rule_of(captions, node, DEFAULT_TERMS, digits)
         weights = captions.tree.dense_weights([node])[0]
         numbers, threshold, about = _short_numbers(rule, digits)
+        limit = f"sum ≤ {about}{_minus(format_number(threshold))}"
         if repeats_root(captions, node):
-            return [Text([f"the same sum ≤ {about}{_minus(format_number(threshold))}"])]
-        return [
-            *self._bars(weights, rule.features, numbers, DEFAULT_TERMS),
-            Text([f"sum ≤ {about}{_minus(format_number(threshold))}"])]
+            return [Text([f"the same {limit}"])]
+        return [*self._bars(weights, rule.features, numbers, DEFAULT_TERMS), Text([limit])]
 
     def _bars(self, weights, features, numbers, n_terms):
         """The largest terms of a sum as bars, and a line on the others."""
-        captions = self.captions
-        _, effect = terms_of(captions, weights)
-        lengths = np.sign(weights[features]) * effect[:len(features)] / (
-            effect.max(initial=0.0) or 1.0)
+        _, effect = terms_of(self.captions, weights)
         names = [
             f"{_minus(format_number(number))} × {self._factors[j]}"
             for j, number in zip(features, numbers, strict=True)]
+        lengths = np.sign(weights[features]) * effect[:len(features)]
         bars = Bars(names, lengths[None], [[DARK] * len(names)])
         return [bars, *self._hidden(effect, n_terms)]
 
@@ -151,38 +140,30 @@ class Contents:
         counts = self.captions.n_node_samples
         if counts is None:
             return []
-        word = "" if not self._has_words(number) else (
-            " of samples" if self._proportion else
-            " sample" if counts[number] == 1 else " samples")
         share = counts[number] / max(counts[0], 1)
-        text = f"{100 * share:.3g} %" if self._proportion else f"{counts[number]}"
-        return [Text([text + word], 0.85, DARK)]
-
-    def _has_words(self, number):
-        return self._label == "all" or (self._label == "root" and number == 0)
+        text = f"{100 * share:.3g} % of samples" if self._proportion else (
+            count(counts[number], "sample"))
+        return [Text([text], 0.85, DARK)]
 
     def _summary(self, node):
         """Number of samples of a split, with the shares of the classes or the mean prediction."""
         blocks, prediction = self._count(node), self._predictions[node]
         if np.isnan(prediction).any():
             return blocks
-        if self.captions.class_names is not None and self.images is not None:
-            return blocks       # the key has no colours of classes
         if self.captions.class_names is not None:
-            return [*blocks, Strip(prediction, class_colors(len(prediction)))]
-        word = "mean " if self._has_words(node) else ""
-        means = _minus(", ".join(
-            mean_texts(self.captions, prediction, self._precision)[:_N_TARGETS]))
-        more = ", …" * (len(prediction) > _N_TARGETS)
-        return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
+            shares = Shares(prediction, class_colors(len(prediction)))
+            return [*blocks, shares] if self.images is None else blocks     # the key has no colours
+        means = mean_texts(self.captions, prediction, self._precision)
+        more = ["…"] * (len(means) > _N_TARGETS)
+        return [*blocks, Text([_minus(f"mean {', '.join(means[:_N_TARGETS] + more)}")], 0.85, DARK)]
 
     def _frequent_classes(self, node):
         """Name the most frequent classes of a subtree that is not drawn, if leaves are images."""
         names, prediction = self.captions.class_names, self._predictions[node]
         if names is None or self.images is None or np.isnan(prediction).any():
             return []
-        order = np.argsort(-prediction, kind="stable")
-        shown = [names[k] for k in order[:_N_TARGETS] if k == order[0] or prediction[k] >= 0.2]
+        order = np.argsort(-prediction, kind="stable")[:_N_TARGETS]
+        shown = [names[k] for k in order if k == order[0] or prediction[k] >= 0.2]
         return [Text([short(", ".join(shown), _NAME_LENGTH)], weight="bold")]
 
     # --- leaves
@@ -202,50 +183,29 @@ class Contents:
         return [title, share, *note, Shares(prediction, class_colors(len(prediction)))]
 
     def _values(self, leaf):
-        captions, digits = self.captions, self._precision
-        tree = captions.tree
-        formulas = [
-            formula_of(captions, leaf, output, n_terms=0, digits=digits or DEFAULT_DIGITS)
-            for output in range(tree.n_outputs)]
-        known = captions.summary is not None
-        lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
-                 else "linear" for formula in formulas]
-        lines = self._of_targets(lines[:_N_TARGETS])
-        more = ["…"] * (tree.n_outputs > _N_TARGETS)
-        if not has_slopes(tree, leaf):
-            return [Text([*lines, *more], weight="bold")]
+        captions, digits = self.captions, self._precision or DEFAULT_DIGITS
+        n_outputs, known = captions.tree.n_outputs, captions.summary is not None
+        formulas = [formula_of(captions, leaf, output, n_terms=0, digits=digits)
+                    for output in range(min(n_outputs, _N_TARGETS))]
+        numbers = [_minus(format_number(formula.constant)) if known or not formula.hidden
+                   else "linear" for formula in formulas]
+        names = captions.target_names and shortened(
+            captions.target_names[:len(numbers)], _LINE_LENGTH - _NUMBER_LENGTH)
         blocks = []
-        for output, line in enumerate(lines):
+        for output, line in enumerate(with_targets(names, numbers)):
             blocks += [Text([line], weight="bold"), *self._slopes(leaf, output)]
-        return blocks + [Text(more, weight="bold")] * bool(more)
-
-    def _of_targets(self, numbers):
-        """Numbers of the first targets, after their names if these are known."""
-        names = self.captions.target_names
-        if names is None:
-            return numbers
-        names = shortened(names[:len(numbers)], _LINE_LENGTH - _NUMBER_LENGTH)
-        return [f"{name} = {number}" for name, number in zip(names, numbers, strict=True)]
+        return blocks + [Text(["…"], weight="bold")] * (n_outputs > _N_TARGETS)
 
     def _slopes(self, leaf, output):
         """The features of a linear leaf, for one of the targets."""
-        captions, digits = self.captions, self._precision
-        slopes = captions.tree.slopes[leaf, output]
-        if not slopes.any():
+        if not has_slopes(self.captions.tree, leaf):
             return []
+        slopes = self.captions.tree.slopes[leaf, output]
         if self.shape is not None:
-            limit = np.abs(slopes).max()
-            return [Image(slopes.reshape(self.shape), (-limit, limit))]
-        features = terms_of(captions, slopes)[0][:self._n_slopes]
-        numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
-        return self._bars(slopes, features, numbers, self._n_slopes)
-
-    @property
-    def _n_slopes(self):
-        """Number of terms of a linear leaf; a tree of one leaf has room for as many as a split."""
-        tree = self.captions.tree
-        n_sums = 1 if self.captions.class_names is not None else min(tree.n_outputs, _N_TARGETS)
-        return max(1, (_N_SLOPES if tree.n_internal else DEFAULT_TERMS) - n_sums + 1)
+            return [Image.of_weights(slopes, self.shape)]
+        features = terms_of(self.captions, slopes)[0][:_N_SLOPES]
+        numbers = [shortest(slopes[j], self._precision or DEFAULT_DIGITS) for j in features]
+        return self._bars(slopes, features, numbers, _N_SLOPES)
 
     def _class_slopes(self, leaf):
         """The features of a linear leaf, with the classes that they separate most.
@@ -258,7 +218,7 @@ class Contents:
         features, effect = terms_of(captions, slopes.max(axis=0) - slopes.min(axis=0))
         if not len(features):
             return []
-        shown = features[:self._n_slopes]
+        shown = features[:_N_SLOPES]
         std = np.ones(len(shown)) if captions.summary is None else captions.summary.std[shown]
         slopes = slopes[:, shown]
         lengths = effects((slopes - (slopes / len(slopes)).sum(axis=0)).ravel(),
@@ -269,7 +229,7 @@ class Contents:
         names = [self._factors[j] for j in shown]
         bars = Bars(names, lengths / (np.abs(lengths).max() or 1.0),
                     [[colors[c] for c in side] for side in classes])
-        return [bars, *self._hidden(effect, self._n_slopes)]
+        return [bars, *self._hidden(effect, _N_SLOPES)]
 
     def _mean_image(self, leaf):
         """The mean of the images in a leaf, below its prediction and their number."""

@@ -6,7 +6,16 @@ from numbers import Integral
 import numpy as np
 
 from ngdt._util.numbers import format_value
-from ngdt.plotting._style import BLUE, DARK, RED, check_axes, import_pyplot, short, shortened
+from ngdt.plotting._style import (
+    BLUE,
+    DARK,
+    RED,
+    axes_of,
+    draw_key,
+    import_pyplot,
+    short,
+    shortened,
+)
 
 # Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
 # title of the figure, in inches.
@@ -60,33 +69,32 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
                         f"{type(explanation).__name__}")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    titles, sides = zip(*explanation._panels(), strict=True) if explanation._panels() else ((), ())
-    panels = [_bars(terms.by_column(), n_terms, own is not None)
-              for terms, own in zip(explanation.sums().values(), sides, strict=True)]
+    panels = [
+        (title, sides, _bars(terms.by_column(), n_terms, sides is not None))
+        for terms, (title, sides) in zip(
+            explanation.sums().values(), explanation._panels(), strict=True)]
     if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
-                   for bars in panels] or [1.0]
+                   for *_, bars in panels] or [1.0]
         title = textwrap.wrap(
             f"prediction: {explanation.prediction}", _WIDTH, max_lines=4, placeholder=" …")
         figure, ax = plt.subplots(
             len(heights), figsize=(6.5, 0.5 + _LINE_HEIGHT * len(title) + sum(heights)),
             height_ratios=heights, squeeze=False, layout="constrained")
         figure.suptitle("\n".join(title), fontsize=11, parse_math=False)
-        if any(panels):
-            _draw_key(figure, any(sides))
+        if any(bars for *_, bars in panels):
+            of_nodes = any(sides for _, sides, _ in panels)
+            draw_key(figure, {BLUE: f"lowers the sum{' (to the left)' * of_nodes}",
+                              RED: f"raises the sum{' (to the right)' * of_nodes}"})
         if not panels:
             ax[0, 0].set_axis_off()
-    axes = np.ravel(ax)
-    check_axes(axes)
-    if len(axes) < len(panels):
-        raise ValueError(
-            f"ax must be at least one for each of the {len(panels)} sums, got {len(axes)}")
-    for title, own, bars, panel in zip(titles, sides, panels, axes, strict=False):
-        _draw(panel, bars, has_zero=own is not None)     # the boundary
+    axes = axes_of(ax, len(panels))
+    for (title, sides, bars), panel in zip(panels, axes, strict=True):
+        _draw(panel, bars, has_zero=sides is not None)     # the boundary
         panel.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
-        if own is not None:
-            _draw_sides(panel, *own, np.size(explanation.prediction.value) > 1)
-    return list(axes[: len(panels)])
+        if sides is not None:
+            _draw_sides(panel, *sides, np.size(explanation.prediction.value) > 1)
+    return axes
 
 
 def _draw_sides(ax, left, right, has_several):
@@ -102,16 +110,6 @@ def _draw_sides(ax, left, right, has_several):
         ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -offset),
                     textcoords="offset points", ha=side, va="top", fontsize=8, color=DARK,
                     parse_math=False)
-
-
-def _draw_key(figure, of_nodes):
-    """Explain the colours below the panels."""
-    from matplotlib.patches import Patch
-
-    figure.legend(
-        handles=[Patch(color=BLUE, label=f"lowers the sum{' (to the left)' * of_nodes}"),
-                 Patch(color=RED, label=f"raises the sum{' (to the right)' * of_nodes}")],
-        loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 
 def _bars(terms, n_terms, of_node):

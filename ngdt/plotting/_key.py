@@ -75,10 +75,9 @@ def _colors(contents):
     if shape is not None:
         entries += DIRECTIONS.items()
     if names is not None:
-        is_few = len(names) <= _MAX_CLASSES and (
-            contents.images is None or contents.filled)
-        entries += zip(class_colors(len(names)), shortened(names, _NAME_LENGTH),
-                       strict=True) if is_few else ()
+        if len(names) <= _MAX_CLASSES and (contents.images is None or contents.filled):
+            entries += zip(
+                class_colors(len(names)), shortened(names, _NAME_LENGTH), strict=True)
     elif contents.filled and contents.value_range is not None:
         entries += [
             (blend(VALUE_COLOR, place), *mean_texts(captions, np.array([value], dtype=float)))
@@ -89,29 +88,21 @@ def _colors(contents):
 def _remarks(contents, shown):
     """Remarks on bars and linear leaves, in lines that are short enough for a small tree."""
     captions = contents.captions
-    is_any_linear = any(item < 0 and has_slopes(captions.tree, ~item) for item in shown)
-    remarks = [] if contents.shape is not None else _bar_remarks(
-        contents, shown, is_any_linear)
-    if is_any_linear:
-        remarks.append("linear leaf: " + (
-            "what it predicts depends on features" if captions.summary is None
-            else "prediction at the mean of its samples" if captions.summary.probabilities is None
-            else "the most probable class on average" if contents.images is not None
-            else "mean probabilities of its samples"))
-    return remarks
-
-
-def _bar_remarks(contents, shown, has_slopes):
-    captions, remarks = contents.captions, []
-    effect = "|weight|" if captions.summary is None else "|weight| × standard deviation"
     has_sums = any(item >= 0 and is_sum(captions, item) for item in shown)
-    if has_sums or has_slopes:
-        remarks.append(f"length of a bar: {effect}")
-    if has_sums:
-        remarks.append("bar of a split to the right: larger values speak for no")
-    if has_slopes and captions.class_names is None:
-        remarks.append("bar of a leaf to the right: larger values raise the prediction")
-    elif has_slopes:
-        remarks += ["bars of a leaf: larger values speak for the class on the",
-                    "right, against the class on the left"]
+    is_linear = any(item < 0 and has_slopes(captions.tree, ~item) for item in shown)
+    known, of_classes = captions.summary is not None, captions.class_names is not None
+    remarks = []
+    if contents.shape is None and (has_sums or is_linear):
+        remarks.append(f"length of a bar: |weight|{' × standard deviation' * known}")
+        if has_sums:
+            remarks.append("bar of a split to the right: larger values speak for no")
+        if is_linear:
+            remarks += ["bars of a leaf: larger values speak for the class on the",
+                        "right, against the class on the left"] if of_classes else [
+                "bar of a leaf to the right: larger values raise the prediction"]
+    if is_linear:
+        remarks.append("linear leaf: " + (
+            "what it predicts depends on features" if not known
+            else "mean probabilities of its samples" if of_classes
+            else "prediction at the mean of its samples"))
     return remarks

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt.plotting._style import BLUE, RED, check_axes, import_pyplot
+from ngdt.plotting._style import BLUE, RED, axes_of, import_pyplot
 
 
 def plot_path(path, *, ax=None):
@@ -40,15 +40,11 @@ def plot_path(path, *, ax=None):
             f"path must be a TAOPath, as ngdt.tao_path returns it, got {type(path).__name__}")
     if ax is None:
         _, ax = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
-    axes = list(np.ravel(ax))
-    check_axes(axes)
-    if len(axes) != 4:
-        raise ValueError(f"ax must be an array of four matplotlib Axes, got {len(axes)}")
+    axes = axes_of(ax, 4)
     errors, sizes, lengths, multiplications = axes
-    marker = "o" if len(path.Cs) < 3 else ""
 
     def draw(ax, values, label, **style):
-        ax.plot(path.Cs, values, label=label, marker=marker, **style)
+        ax.plot(path.Cs, values, label=label, marker=".", **style)
 
     draw(errors, path.train_error, "training", color=BLUE)
     if not np.isnan(path.validation_error).all():

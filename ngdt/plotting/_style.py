@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import numpy as np
+
 from ngdt._encoding.categories import visible
 from ngdt._util.optional import import_optional
 
@@ -50,11 +52,39 @@ def import_pyplot():
     return import_optional("matplotlib.pyplot", "ngdt.plotting needs", "ngdt[plot]")
 
 
-def check_axes(axes):
-    """Raise a TypeError unless all that are given as `ax` are axes of matplotlib."""
-    for ax in axes:
-        if not hasattr(ax, "barh"):
-            raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
+def axes_of(ax, n):
+    """The first n of the axes that are given as `ax`.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes or array of these
+    n : int
+
+    Returns
+    -------
+    list of matplotlib Axes
+
+    Raises
+    ------
+    TypeError, ValueError
+        If some are no axes of matplotlib, or if there are less.
+    """
+    axes = list(np.ravel(ax))
+    for each in axes:
+        if not hasattr(each, "barh"):
+            raise TypeError(f"ax must be matplotlib Axes or None, got {type(each).__name__}")
+    if len(axes) < n:
+        raise ValueError(f"ax must be at least {n} matplotlib Axes, got {len(axes)}")
+    return axes[:n]
+
+
+def draw_key(figure, colors):
+    """Explain colours below the axes of a figure; their meaning by colour."""
+    from matplotlib.patches import Patch
+
+    figure.legend(handles=[Patch(color=color, label=label) for color, label in colors.items()],
+                  loc="outside lower center", ncols=1 + (figure.get_figwidth() > 4), fontsize=8,
+                  frameon=False)
 
 
 def short(name, length):

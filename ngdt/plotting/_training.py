@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._inspection.pipelines import unwrap
-from ngdt.plotting._style import BLUE, RED, check_axes, import_pyplot
+from ngdt.plotting._style import BLUE, RED, axes_of, import_pyplot
 
 
 def plot_history(history, *, ax=None):
@@ -46,20 +46,19 @@ def plot_history(history, *, ax=None):
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-    check_axes([ax])
+    (ax,) = axes_of(ax, 1)
     lowest = np.inf
     for key, label, color in (("bound", "upper bound", RED), ("loss", "training loss", BLUE)):
         values = np.asarray(history.get(key, []), dtype=float)
         if len(values) and not np.isnan(values).all():
             lowest = min(lowest, np.nanmin(values))
-            marker = "o" if len(values) < 3 else ""
-            ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, color=color)
+            ax.plot(range(1, len(values) + 1), values, label=label, marker=".", color=color)
     ax.set(xlabel="epoch", ylabel="loss (mean over training samples)")
-    if ax.get_lines():
-        ax.legend(frameon=False)
-    else:
+    if not ax.get_lines():
         ax.text(0.5, 0.5, "no loss was recorded", ha="center", transform=ax.transAxes)
-    if ax.get_lines() and lowest > 0:
+        return ax
+    ax.legend(frameon=False)
+    if lowest > 0:
         ax.set_yscale("log")  # the loss falls steeply in the first epochs
         ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         ax.yaxis.set_major_formatter("{x:g}")

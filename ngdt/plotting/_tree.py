@@ -13,7 +13,7 @@ from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, mean_images
 from ngdt.plotting._key import Key
 from ngdt.plotting._layout import centers, children, depths
-from ngdt.plotting._style import DARK, GREY, check_axes, import_pyplot
+from ngdt.plotting._style import DARK, GREY, axes_of, import_pyplot
 from ngdt.plotting._weights import check_shape
 
 _FONT_SIZE = 9.0        # of a new figure, in points
@@ -23,9 +23,9 @@ _MIN_KEY_WIDTH = 24.0
 
 
 def plot_tree(
-    model, *, max_depth=3, feature_names=None, class_names=None, label="all", filled=False,
-    node_ids=False, proportion=False, rounded=False, precision=None, ax=None, fontsize=None,
-    image_shape=None, X=None,
+    model, *, max_depth=3, feature_names=None, class_names=None, filled=False, node_ids=False,
+    proportion=False, rounded=False, precision=None, ax=None, fontsize=None, image_shape=None,
+    X=None,
 ):
     """Plot a tree: the rule of each node, and the prediction of each leaf.
 
@@ -38,13 +38,13 @@ def plot_tree(
     as in `ngdt.export.export_text`, if they fit; otherwise numbers are rounded, and the
     limit is written as "about".
 
-    Below the rule are the number of training samples and their mean prediction: the shares
-    of the classes, or a value. A leaf has the most probable class with its probability, and a bar
-    for each class, or the predicted value. A linear leaf has the mean probabilities of its samples,
-    or the prediction at their mean, and its features with the largest effects, for each
-    of the first three targets. Their bars point to the right if larger values raise the
-    prediction. For classes, the bar to the right has the colour of the class that larger values
-    favour most, the bar to the left the colour of the class that they favour least.
+    Below the rule are the number of training samples and their mean prediction: the shares of the
+    classes, or a value. A leaf has the most probable class with its probability and the shares of
+    the classes, or the predicted value. A linear leaf has the mean probabilities of its samples, or
+    the prediction at their mean, and its features with the largest effects, for each of the first
+    three targets. Their bars point to the right if larger values raise the prediction. For classes,
+    the bar to the right has the colour of the class that larger values favour most, the bar to the
+    left the colour of the class that they favour least.
     Without training samples, as for a `Tree`, weights replace effects.
 
     Parameters
@@ -61,8 +61,6 @@ def plot_tree(
         ``feature_names_in_`` of the estimator, or what the other steps of a pipeline call them.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
-    label : {"all", "root", "none"}, default="all"
-        Nodes in which words name the number of samples and the mean prediction.
     filled : bool, default=False
         Paint boxes: in the colour of their class, paler for lower probabilities, or, for a single
         target, darker for larger values.
@@ -101,7 +99,8 @@ def plot_tree(
 
     Notes
     -----
-    There is no parameter `impurity`: leaf values are not counts of classes.
+    There is no parameter `impurity`: leaf values are not counts of classes. There is no `label`
+    either: all nodes name what they show.
 
     Examples
     --------
@@ -116,31 +115,24 @@ def plot_tree(
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
     check_shape(image_shape, captions.tree.n_features)
-    _check(max_depth, label, precision, ax, fontsize)
+    check_counts(max_depth=max_depth, precision=precision)
+    if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
+        raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")
     images = None if image_shape is None or X is None else mean_images(
         captions, *leaves_and_samples(model, X))
     contents = Contents(
-        captions, images, image_shape, label, filled, proportion, precision, node_ids)
+        captions, images, image_shape, filled, proportion, precision, node_ids)
     plan = _Plan(contents, max_depth)
     if ax is None:
         fontsize = fontsize or _FONT_SIZE
         figure = plt.figure(figsize=(plan.width * fontsize / 72, plan.height * fontsize / 72))
         ax = figure.add_axes((0, 0, 1, 1))
-    elif fontsize is None:
+    (ax,) = axes_of(ax, 1)
+    if fontsize is None:
         box = ax.get_window_extent()
         fontsize = 72 / ax.figure.dpi * min(box.width / plan.width, box.height / plan.height)
     plan.draw(ax, fontsize, rounded)
     return ax
-
-
-def _check(max_depth, label, precision, ax, fontsize):
-    check_counts(max_depth=max_depth, precision=precision)
-    if label not in ("all", "root", "none"):
-        raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
-    if ax is not None:
-        check_axes([ax])
-    if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
-        raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")
 
 
 class _Plan:

@@ -13,7 +13,8 @@ from ngdt.plotting._style import (
     DIRECTIONS,
     RED,
     WEIGHT_COLORS,
-    check_axes,
+    axes_of,
+    draw_key,
     import_pyplot,
     shortened,
 )
@@ -47,19 +48,8 @@ def check_shape(shape, n_features):
             f"features, got {shape!r}")
 
 
-def draw_split(ax, captions, node, shape):
-    """Draw the weights of a node: as an image if a shape is given, else as bars.
-
-    A split on a single feature is written as a condition. A bar is as long as the effect of its
-    feature.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    captions : Captions
-    node : int
-    shape : tuple of (int, int), or None
-    """
+def _draw_split(ax, captions, node, shape):
+    """Draw the weights of a node: as an image if a shape is given, else as a condition or bars."""
     weights = captions.tree.dense_weights([node])[0]
     ax.set(xticks=[], yticks=[])
     if shape is not None:
@@ -67,36 +57,27 @@ def draw_split(ax, captions, node, shape):
         ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
         return
     ax.spines[:].set_color("0.8")
-    if not is_sum(captions, node):
-        digits = _DIGITS if captions.summary is None else None
-        condition = condition_of(captions, node, digits=digits).typeset
-        ax.text(0.5, 0.5, textwrap.fill(condition, _NAME_LENGTH), ha="center", va="center",
-                fontsize=8, transform=ax.transAxes, parse_math=False)
-    else:
-        draw_effects(ax, captions, weights)
+    if is_sum(captions, node):
+        _draw_effects(ax, captions, weights)
+        return
+    digits = _DIGITS if captions.summary is None else None
+    condition = condition_of(captions, node, digits=digits).typeset
+    ax.text(0.5, 0.5, textwrap.fill(condition, _NAME_LENGTH), ha="center", va="center",
+            fontsize=8, transform=ax.transAxes, parse_math=False)
 
 
-def draw_effects(ax, captions, weights):
-    """Draw the largest effects of a weighted sum as bars, and state the share of the others.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    captions : Captions
-    weights : ndarray of shape (n_features,)
-    """
+def _draw_effects(ax, captions, weights):
+    """Draw the largest effects of a weighted sum as bars, and state the share of the others."""
     features, effect = terms_of(captions, weights)
-    shown = np.sign(weights[features]) * effect / (effect.max(initial=0.0) or 1.0)
-    middle = 0.5 * (min(_N_BARS, len(features)) - 1)
-    ax.set_xlim(-1.1, 1.1)
-    ax.set_ylim(middle + 0.5 * _N_BARS + 0.1, middle - 0.5 * _N_BARS - 0.1)
-    for place, (j, length) in enumerate(zip(features[:_N_BARS], shown[:_N_BARS], strict=True)):
+    features = features[:_N_BARS]
+    middle = 0.5 * (len(features) - 1)
+    ax.set(xlim=(-1.1, 1.1), ylim=middle + (0.5 * _N_BARS + 0.1) * np.array([1, -1]))
+    for place, (j, length) in enumerate(zip(features, effect, strict=False)):
         side = np.sign(weights[j])
-        ax.barh(place, length, color=RED if side > 0 else BLUE)
+        ax.barh(place, side * length, color=RED if side > 0 else BLUE)
         # The name is on the side of zero that the bar leaves free.
-        ax.text(-0.06 * side, place, captions.feature_names[j],
-                ha="right" if side > 0 else "left", va="center", fontsize=7,
-                parse_math=False)
+        ax.text(-0.06 * side, place, captions.feature_names[j], va="center", fontsize=7,
+                ha="right" if side > 0 else "left", parse_math=False)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
     ax.set_xlabel(
         hidden_terms(captions, effect, _N_BARS), fontsize=6.5, color="0.4", labelpad=2)
@@ -142,8 +123,6 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     ['root']
     """
     plt = import_pyplot()
-    from matplotlib.patches import Patch
-
     captions = captions_of(model, feature_names=feature_names, X=X)
     captions = replace(
         captions, feature_names=shortened(captions.feature_names, _NAME_LENGTH),
@@ -164,18 +143,11 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
         columns = max(1, len(nodes))
         figure, ax = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
         if len(nodes):
-            keys = [Patch(color=color, label=label) for color, label in DIRECTIONS.items()]
-            figure.legend(
-                handles=keys, loc="outside lower center", ncols=min(2, columns),
-                fontsize=8, frameon=False)
+            draw_key(figure, DIRECTIONS)
         else:
             ax.set_axis_off()
-    axes = np.ravel(ax)
-    check_axes(axes)
-    if len(axes) < len(nodes):
-        raise ValueError(
-            f"ax must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
-    for node, panel in zip(map(int, nodes), axes, strict=False):
-        draw_split(panel, captions, node, image_shape)
+    axes = axes_of(ax, len(nodes))
+    for node, panel in zip(map(int, nodes), axes, strict=True):
+        _draw_split(panel, captions, node, image_shape)
         panel.set_title(titles.get(node, f"node {node}"), fontsize=10)
-    return list(axes[: len(nodes)])
+    return axes

@@ -561,7 +561,7 @@ def test_axes_that_are_given(plt, iris):
     explanation = model.explain(iris[0][100:101])[0]
     _, axes = plt.subplots(1, 3)
     assert plot_explanation(explanation, ax=axes) == list(axes[:2])
-    with pytest.raises(ValueError, match="ax must be at least one for each of the 2 sums, got 1"):
+    with pytest.raises(ValueError, match="ax must be at least 2 matplotlib Axes, got 1"):
         plot_explanation(explanation, ax=axes[0])
     with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
         plot_explanation(explanation, n_terms=0)

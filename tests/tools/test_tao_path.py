@@ -429,5 +429,5 @@ def test_four_curves(digits, plt):
     path = tao_path(X, y, Cs=2, estimator=tao_tree(2))
     assert plot_path(path, ax=given) == list(given)
     assert [line.get_label() for line in given[0].get_lines()] == ["training"]
-    with pytest.raises(ValueError, match="four"):
+    with pytest.raises(ValueError, match="ax must be at least 4 matplotlib Axes"):
         plot_path(path, ax=given[:2])
