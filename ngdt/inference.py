@@ -127,16 +127,11 @@ def _check_constant(tree):
 def _check_assignment(assignment, tree, n_samples):
     with error_prefix("assignment"):
         assignment = np.asarray(assignment)
-    if assignment.dtype.kind not in "iu":
-        raise TypeError(f"assignment must hold leaf ids (integers), got dtype {assignment.dtype}")
-    if assignment.shape != (n_samples,):
+    is_leaf = assignment.dtype.kind in "iu" and np.isin(assignment, range(tree.n_leaves)).all()
+    if assignment.shape != (n_samples,) or not is_leaf:
         raise ValueError(
-            f"assignment must have shape ({n_samples},), one leaf id per sample, "
-            f"got {assignment.shape}")
-    if assignment.min() < 0 or assignment.max() >= tree.n_leaves:
-        raise ValueError(
-            f"assignment must hold leaf ids 0..{tree.n_leaves - 1}, "
-            f"got values from {assignment.min()} to {assignment.max()}")
+            f"assignment must have the id of a leaf, an int in 0..{tree.n_leaves - 1}, for each of "
+            f"the {n_samples} samples, got {assignment!r}")
     return np.ascontiguousarray(assignment, dtype=np.int32)
 
 
@@ -450,13 +445,11 @@ def is_monotone(tree, monotonic_cst, *, output=None):
 
 
 def _check_output(tree, output):
-    if output is None and tree.n_outputs > 2:
-        raise ValueError(
-            f"output must say which of the {tree.n_outputs} outputs of the tree to look at")
     is_int = isinstance(output, Integral) and not isinstance(output, bool)
-    if output is not None and not (is_int and output in range(tree.n_outputs)):
+    if output not in range(tree.n_outputs) if is_int else output is not None or tree.n_outputs > 2:
         raise ValueError(
-            f"output must be None or one of 0..{tree.n_outputs - 1}, got {output!r}")
+            f"output must be one of the outputs of the tree, 0..{tree.n_outputs - 1}, or None if "
+            f"there are one or two, got {output!r}")
 
 
 def _is_tree_monotone(tree, direction, output):
@@ -473,7 +466,7 @@ def _is_tree_monotone(tree, direction, output):
                 # Cells may have no inner points, but some on thresholds.
                 pair = climbs.violations(low[[k]], high[[k]], is_exact=True)[1][0]
             if _is_out_of_order([tree], pair, output):
-                return False, (pair[0], pair[1])
+                return False, tuple(pair)
             is_proved = None
     return is_proved, None
 

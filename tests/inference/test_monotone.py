@@ -73,11 +73,8 @@ def test_an_output_is_chosen():
     assert is_monotone(tree, [1], output=0)[0] is True
     assert is_monotone(tree, [1], output=1)[0] is False
     assert is_monotone(tree, [1], output=2)[0] is True
-    with pytest.raises(ValueError, match=r"output must say which of the 3 outputs"):
-        is_monotone(tree, [1])
-    for output in (3, 1.0, True):
-        with pytest.raises(
-                ValueError, match=rf"output must be None or one of 0\.\.2, got {output}"):
+    for output in (None, 3, 1.0, True):
+        with pytest.raises(ValueError, match=rf"^output must be .*, 0\.\.2, .*, got {output}$"):
             is_monotone(tree, [1], output=output)
 
 
