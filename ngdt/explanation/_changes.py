@@ -7,15 +7,9 @@ import numpy as np
 from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
 from ngdt._inspection.rules import one_line
-from ngdt._util.numbers import (
-    format_number,
-    format_value,
-    format_within,
-    shortest,
-    whole_digits,
-)
+from ngdt._util.numbers import format_number, shortest, whole_digits
 from ngdt._util.validation import check_counts
-from ngdt.explanation._context import DIGITS, Prediction, deviations
+from ngdt.explanation._context import DIGITS, Prediction, beside, deviations
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
@@ -76,25 +70,16 @@ class Change:
 
     def _before(self, name):
         before = self.before[name]
-        return str(before) if isinstance(before, _Unnamed) else _written(before, self.texts[name])
+        if isinstance(before, float):
+            return beside(before, float(self.texts[name]), decimals=1)
+        is_named = before is not None and not isinstance(before, _Unnamed)
+        return category_text(before) if is_named else str(before or "missing")
 
     def __str__(self):
         return self.text(None)
 
     def __repr__(self):
         return f"<Change: {self}>"
-
-
-def _written(value, other=None):
-    """A value, a number with so many digits that these tell how far another text is."""
-    if value is None:
-        return "missing"
-    if not isinstance(value, float):
-        return category_text(value)
-    if other is None:
-        return format_value(value)
-    return format_within(
-        value, whole_digits(value, decimals=1), abs(value - float(other)) / 4 or np.inf)
 
 
 class Columns:
@@ -110,30 +95,27 @@ class Columns:
     """
 
     def __init__(self, context, row, fixed):
-        names = context.captions.column_names
         self.context, self.row, self._is_free = context, row, context.is_used.copy()
-        self._is_free[column_indices("fixed", fixed, names)] = False
+        self._is_free[column_indices("fixed", fixed, context.captions.column_names)] = False
 
     def name_of(self, feature):
         """Name of the column of a feature."""
         return self.context.captions.column_names[self.context.features[feature].column]
 
-    def numbers(self):
+    def numbers(self, *, is_binary=False):
         """Features that are numbers of free columns, and whether each is missing.
 
-        Those with two values in the training samples are left out.
+        Either those with two values in the training samples, or the others.
         """
-        free = self._of_kind("number")
-        free = free[~self.context.is_binary[free]]
-        return free, np.array([self._is_gap(j) for j in free], dtype=bool)
+        numbers = self._of_kind("number")
+        numbers = numbers[self.context.is_binary[numbers] == is_binary]
+        gaps = [self.context.features[j].column in self.row.gaps for j in numbers]
+        return numbers, np.array(gaps, dtype=bool)
 
     def _of_kind(self, kind):
         """Features of this kind of the free columns."""
         return np.array([j for j, feature in enumerate(self.context.features)
                          if feature.kind == kind and self._is_free[feature.column]], dtype=int)
-
-    def _is_gap(self, feature):
-        return self.context.features[feature].column in self.row.gaps
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""
@@ -146,43 +128,46 @@ class Columns:
 
         Yields
         ------
-        column : int
+        feature : int
+            One of the column.
         before, value : object
             What the sample has, None for a missing value, and the new value.
         sample : ndarray of shape (n_features,)
         """
         yield from self._with_other_categories()
-        context, numbers = self.context, self._of_kind("number")
-        for j in numbers[context.is_binary[numbers]]:
-            is_gap = self._is_gap(j)
-            start = self.filled(j) if is_gap else self.row.x
-            for value in (context.low[j], context.high[j]):
-                if is_gap or value != start[j]:
-                    sample = start.copy()
-                    sample[j] = value
-                    read = bool if j in context.captions.booleans else float
-                    before = None if is_gap else read(start[j])
-                    yield context.features[j].column, before, read(value), sample
+        for j, is_gap in zip(*self.numbers(is_binary=True), strict=True):
+            sample = self.filled(j) if is_gap else self.row.x
+            read = bool if j in self.context.captions.booleans else float
+            for value in (self.context.low[j], self.context.high[j]):
+                if is_gap or value != sample[j]:
+                    before = None if is_gap else read(sample[j])
+                    yield j, before, read(value), _changed(sample, j, value)
 
     def _with_other_categories(self):
-        features, of_column = self.context.features, {}
+        of_column = {}
         for j in self._of_kind("category"):
-            of_column.setdefault(features[j].column, []).append(j)
+            of_column.setdefault(self.context.features[j].column, []).append(j)
         for column, indicators in of_column.items():
-            is_gap, samples = column in self.row.gaps, []
-            before = None if is_gap else _Unnamed("unknown")
-            for j in indicators:
-                for group, number in ((features[j].categories, 1.0), (features[j].others, 0.0)):
-                    if self.row.x[j] == number and group:
-                        if not is_gap:      # which may be one of the rare categories
-                            before = group[0] if len(group) == 1 else _Unnamed("rare")
-                    elif group and group[0] is not None:
-                        sample = self.row.x.copy()
-                        sample[indicators] = 0.0
-                        sample[j] = number
-                        samples.append((group[0], sample))
-            for value, sample in samples:
-                yield column, before, value, sample
+            groups = [(j, group, number) for j in indicators for group, number in (
+                (self.context.features[j].categories, 1.0), (self.context.features[j].others, 0.0))]
+            own = [group for j, group, number in groups if group and self.row.x[j] == number]
+            if column in self.row.gaps:
+                before = None
+            elif own:
+                before = own[0][0] if len(own[0]) == 1 else _Unnamed("rare")
+            else:
+                before = _Unnamed("unknown")
+            for j, group, number in groups:
+                if group and group not in own and group[0] is not None:
+                    cleared = _changed(self.row.x, indicators, 0.0)
+                    yield j, before, group[0], _changed(cleared, j, number)
+
+
+def _changed(x, features, value):
+    """A sample with another value of some features."""
+    sample = x.copy()
+    sample[features] = value
+    return sample
 
 
 def changes_of_one_column(columns, predict, nearest_on_axes):
@@ -211,28 +196,28 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
         found += [
             _change_of_number(columns, predict, start, feature, value, is_gap=True)
             for value in nearest_on_axes(start, np.array([feature])).values()]
-    for column, before, value, sample in columns.with_other_values():
+    for feature, before, value, sample in columns.with_other_values():
         prediction, is_met = predict(sample)
         if is_met:
-            name = columns.context.captions.column_names[column]
+            name = columns.name_of(feature)
             found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
-                                {name: _written(value)}))
+                                {name: category_text(value)}))
     return found
 
 
 def _change_of_number(columns, predict, start, feature, value, is_gap=False):
-    sample, most = start.copy(), MAX_ROUNDING * columns.context.std[feature]
+    std = columns.context.std[feature]
 
     def fits(number):
-        sample[feature] = number
-        return abs(number - value) <= most and predict(sample)[1]
+        return abs(number - value) <= MAX_ROUNDING * std and (
+            predict(_changed(start, feature, number))[1])
 
-    name = columns.name_of(feature)
+    name, sample = columns.name_of(feature), _changed(start, feature, value)
     text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
-    sample[feature] = value
-    distance = np.nan if is_gap else _lengths(columns, sample)[feature]
-    return Change({name: value}, {name: None if is_gap else float(start[feature])},
-                  float(distance), predict(sample)[0], sample, {name: text})
+    before, distance = (None, np.nan) if is_gap else (
+        float(start[feature]), float(abs(value - start[feature]) / std))
+    return Change(
+        {name: value}, {name: before}, distance, predict(sample)[0], sample, {name: text})
 
 
 def change_of_all_numbers(columns, predict, nearest):
@@ -254,13 +239,14 @@ def change_of_all_numbers(columns, predict, nearest):
     scale = np.zeros(len(columns.row.x))
     free = numbers[~is_gap]
     scale[free] = columns.context.std[free]
-    sample, distance = nearest(columns.row.x, scale)
+    x = columns.row.x
+    sample, distance = nearest(x, scale)
     if sample is None:
         return None
-    lengths = _lengths(columns, sample)
-    moved = [j for j in np.argsort(-lengths, kind="stable").tolist() if lengths[j] > 0]
+    lengths = np.abs(sample - x)[free] / scale[free]
+    moved = [j for j in free[np.argsort(-lengths, kind="stable")].tolist() if sample[j] != x[j]]
     values = {columns.name_of(j): float(sample[j]) for j in moved}
-    before = {columns.name_of(j): float(columns.row.x[j]) for j in moved}
+    before = {columns.name_of(j): float(x[j]) for j in moved}
     return Change(
         values, before, distance, predict(sample)[0], sample,
         {name: _rounded_away(value, before[name]) for name, value in values.items()})
@@ -271,10 +257,3 @@ def _rounded_away(value, before):
     return format_number(shortest(
         value, whole_digits(value, DIGITS),
         lambda number: abs(number - before) >= abs(value - before)))
-
-
-def _lengths(columns, sample):
-    """Change of each feature, in standard deviations; infinite for those that did not vary."""
-    change, std = np.abs(sample - columns.row.x), columns.context.std
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(change == 0, 0.0, change / std)

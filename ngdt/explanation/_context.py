@@ -11,7 +11,13 @@ from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import tolerance_of
 from ngdt._inspection.rules import factor, one_line, with_targets
-from ngdt._util.numbers import format_number, format_probability, format_value
+from ngdt._util.numbers import (
+    format_number,
+    format_probability,
+    format_value,
+    format_within,
+    whole_digits,
+)
 from ngdt.explanation._sums import Names
 
 # Significant digits of numbers for readers.
@@ -24,6 +30,12 @@ def deviations(distance):
     """Write a distance in standard deviations."""
     number = format_number(distance, 2)
     return f"{number} standard deviation{'' if number == '1' else 's'}"
+
+
+def beside(value, other, decimals=0):
+    """Write a number with so many digits that these tell how far it is from another one."""
+    return format_within(
+        value, whole_digits(value, DIGITS, decimals), abs(value - other) / 4 or np.inf)
 
 
 class Prediction(NamedTuple):
@@ -81,6 +93,10 @@ class Context:
         Of the encoded features, over the training samples.
     is_whole : ndarray of bool, shape (n_features,)
         The features that were whole numbers there.
+    factors : list of str
+        Names of the features as they are written in terms.
+    roundings : tuple of float
+        By how much each prediction may be rounded in text; empty for classes.
     """
 
     def __init__(self, models, captions, is_forest=False):
@@ -95,6 +111,9 @@ class Context:
         self.high = np.max([each.high for each in summaries], axis=0)
         self.is_whole = np.array([each.kind == "number" and each.column in table.whole
                                   for each in table.features])
+        self.factors = [factor(captions, j) for j in range(len(self.features))]
+        self.roundings = () if self.classes is not None else tuple(
+            tolerance_of(captions, output) for output in range(self._trees[0].n_outputs))
 
     @cached_property
     def is_used(self):
@@ -106,30 +125,21 @@ class Context:
         return used
 
     @cached_property
-    def factors(self):
-        """Names of the features as they are written in terms."""
-        return [factor(self.captions, j) for j in range(len(self.features))]
-
-    @cached_property
-    def roundings(self):
-        """By how much each prediction may be rounded in text, tuple of float; empty for classes."""
-        return () if self.classes is not None else tuple(
-            tolerance_of(self.captions, output) for output in range(self._trees[0].n_outputs))
-
-    @cached_property
     def is_binary(self):
         """The features with two values in the training samples, and bools that varied."""
-        # No numbers between two limits vary more than those that are all at the limits. Products of
-        # roots neither overflow nor vanish.
-        largest_std = np.sqrt(np.maximum(self.mean - self.low, 0.0)) * np.sqrt(
-            np.maximum(self.high - self.mean, 0.0))
-        has_two_values = self.std >= largest_std * np.sqrt(1 - ROUNDING)
+        # No numbers between two limits vary more than those of which a share p is at one of them,
+        # and the others are at the other one.
+        span = self.high - self.low
+        p = np.clip((self.mean - self.low) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+        has_two_values = self.std >= span * np.sqrt((1 - ROUNDING) * p * (1 - p))
         # A missing bool is a number between them.
         has_two_values[[*self.captions.booleans]] = True
         return (self.low < self.high) & has_two_values
 
-    def titles_of_targets(self, n_targets):
-        """Titles of the sums of several targets, list of str."""
+    def titles_of_targets(self, n_targets, alone):
+        """Titles of the sums of several targets, or of a single one, list of str."""
+        if n_targets == 1:
+            return [alone]
         names = self.captions.target_names or [f"target {k}" for k in range(n_targets)]
         return [one_line(name) for name in names]
 
@@ -179,15 +189,13 @@ class Row(NamedTuple):
         values = {}
         for name, column, each, x in zip(
                 captions.feature_names, columns, features, self.x, strict=True):
-            shown = one_line(column)
-            if each.kind == "category":
-                state = "missing" if each.column in self.gaps else "unknown"
-                values.setdefault(column, f"{shown} is {state}")
-            if x == 1 and (each.kind == "category" or (
-                    each.kind == "missing" and each.column in self.gaps)):
+            shown, is_gap = one_line(column), each.column in self.gaps
+            if x == 1 and each.kind != "number":
                 values[column] = one_line(name)
             elif x == 0 and each.others:
                 values[column] = each.other_name(shown)
+            elif each.kind == "category":
+                values.setdefault(column, f"{shown} is {'missing' if is_gap else 'unknown'}")
         for j in captions.booleans:
             if features[j].column not in self.gaps:
                 values[columns[j]] = f"{one_line(columns[j])} is {bool(self.x[j])}"

@@ -1,10 +1,13 @@
 """Base of the explanations of trees and of forests."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
@@ -83,7 +86,8 @@ class Explanation(ABC):
             are left out.
         """
         goal, columns, box = self._search(target, fixed, within_range)
-        with np.errstate(over="ignore", invalid="ignore"):      # near the largest number
+        # Features that did not vary have no unit, and sums near the largest number overflow.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return changes_of_one_column(
                 columns, partial(self._predict, goal),
                 partial(nearest_on_axes, self._boundaries(goal), partial(self._meets, goal), box))
@@ -179,6 +183,30 @@ class Explanations(tuple):
 
     def __str__(self):
         return "\n\n".join(map(str, self))
+
+
+class Explains:
+    """Mixin of estimators that explain their predictions."""
+
+    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
+        """Explain the prediction for each sample: paths or votes, terms, nearest changes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
+
+        Returns
+        -------
+        tuple of TreeExplanation or ForestExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation` and
+            :class:`ngdt.explanation.ForestExplanation`.
+        """
+        check_is_fitted(self)
+        # Sums over values near the largest number may be infinite, which is what is then shown.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            return Explanations(self._explanations(X, feature_names))
 
 
 def _rows_of(terms):

@@ -1,17 +1,14 @@
 """Explanations of the predictions of a forest."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import one_line
+from ngdt._inspection.rules import one_line, with_targets
 from ngdt._util.numbers import format_value
 from ngdt.explanation._context import Context, encoded_rows
 from ngdt.explanation._contributions import (
@@ -19,7 +16,7 @@ from ngdt.explanation._contributions import (
     contributions_of_leaf,
     values_at_nodes,
 )
-from ngdt.explanation._explanations import Explanation, Explanations
+from ngdt.explanation._explanations import Explains, Explanation
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
 
@@ -88,10 +85,8 @@ class ForestExplanation(Explanation):
         context = self._context
         if context.classes is not None:
             outputs = {f"probability of {self.prediction.label}": self._best}
-        elif len(self._outputs) == 1:
-            outputs = {"prediction": 0}
         else:
-            titles = context.titles_of_targets(len(self._outputs))
+            titles = context.titles_of_targets(len(self._outputs), "prediction")
             outputs = {title: k for k, title in enumerate(titles)}
         names = self._row.names(context)
         weights = np.where(self.contributions == 0, 0.0, np.nan)
@@ -119,70 +114,46 @@ class ForestExplanation(Explanation):
         if self._context.classes is not None:
             return ", ".join(f"{n} of {len(self._trees)} trees: {one_line(str(label))}"
                              for label, n in self.votes.items())
-        low, high = (np.ravel(end(axis=0)) for end in (self.votes.min, self.votes.max))
-        names = self._context.captions.target_names
-        heads = [f"{one_line(name)}: " for name in names] if names else [""] * len(low)
-        return ", ".join(
-            f"{head}trees from {format_value(float(a), most)} to {format_value(float(b), most)}"
-            for head, a, b, most in zip(heads, low, high, self._context.roundings, strict=True))
+        low, high = (np.ravel(end(axis=0)).tolist() for end in (self.votes.min, self.votes.max))
+        texts = (f"{format_value(a, most)} to {format_value(b, most)}"
+                 for a, b, most in zip(low, high, self._context.roundings, strict=True))
+        return f"trees: {', '.join(with_targets(self._context.captions.target_names, texts))}"
 
 
-class ExplainsForest:
+class ExplainsForest(Explains):
     """Mixin of forests, which explain their predictions."""
 
-    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
-        """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        feature_names : sequence of str, default=None
-            Names of the columns. None takes ``feature_names_in_``.
-
-        Returns
-        -------
-        tuple of ForestExplanation
-            One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
-        """
-        check_is_fitted(self)
-        # Sums over values near the largest number may be infinite, which is what is then shown.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _explain_rows(self, X, feature_names)
-
-
-def _explain_rows(forest, X, feature_names):
-    forest._check_trees_are_trained("explain")
-    trees, ensemble = forest.estimators_, forest._ensemble()
-    context = Context(trees, captions_of(trees[0], feature_names=feature_names), is_forest=True)
-    leaf_means = [each._sample_summary.leaf_means for each in trees]
-    values = [
-        values_at_nodes(each.tree_, each.n_node_samples_[each.tree_.n_internal:], means,
-                        context.classes is not None)
-        for each, means in zip(trees, leaf_means, strict=True)]
-    X, rows = encoded_rows(forest, X)
-    data = Samples(X)
-    leaves, outputs = forest._leaves(data), forest._mean(data)
-    by_tree = np.stack([
-        tree.leaf_predictions(own.copy(), data)
-        for tree, own in zip(ensemble.trees, leaves.T, strict=True)], axis=1)
-    base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
-
-    def added(tree, at_nodes, means, leaf, x):
-        own = contributions(tree, at_nodes, leaf, x, context.mean, context.std)
-        if means is not None:
-            own += contributions_of_leaf(tree, leaf, x, means[leaf], context.classes is not None)
-        return own
-
-    def explain(i, row):
-        own = np.mean([
-            added(*each, row.x)
-            for each in zip(ensemble.trees, values, leaf_means, leaves[i], strict=True)], axis=0)
-        return ForestExplanation(
-            context.prediction(outputs[i]), context, row, outputs[i],
-            _votes(context, by_tree[i]), base, own, ensemble.trees,
-            lambda points: forest._mean(Samples(points), ensemble))
-
-    return Explanations(explain(i, row) for i, row in enumerate(rows))
+    def _explanations(self, X, feature_names):
+        self._check_trees_are_trained("explain")
+        trees, ensemble = self.estimators_, self._ensemble()
+        context = Context(trees, captions_of(trees[0], feature_names=feature_names), is_forest=True)
+        is_classifier = context.classes is not None
+        leaf_means = [each._sample_summary.leaf_means for each in trees]
+        values = [
+            values_at_nodes(each.tree_, each.n_node_samples_[each.tree_.n_internal:], means,
+                            is_classifier)
+            for each, means in zip(trees, leaf_means, strict=True)]
+        X, rows = encoded_rows(self, X)
+        data = Samples(X)
+        leaves, outputs = self._leaves(data), self._mean(data)
+        by_tree = np.stack([
+            tree.leaf_predictions(own.copy(), data)
+            for tree, own in zip(ensemble.trees, leaves.T, strict=True)], axis=1)
+        base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
+        explanations = []
+        for i, row in enumerate(rows):
+            added = []
+            for tree, at_nodes, means, leaf in zip(
+                    ensemble.trees, values, leaf_means, leaves[i], strict=True):
+                added.append(contributions(tree, at_nodes, leaf, row.x, context.mean, context.std))
+                if means is not None:
+                    added[-1] += contributions_of_leaf(
+                        tree, leaf, row.x, means[leaf], is_classifier)
+            explanations.append(ForestExplanation(
+                context.prediction(outputs[i]), context, row, outputs[i],
+                _votes(context, by_tree[i]), base, np.mean(added, axis=0), ensemble.trees,
+                lambda points: self._mean(Samples(points), ensemble)))
+        return explanations
 
 
 def _votes(context, outputs):

@@ -84,8 +84,7 @@ class Regions:
         tree = self._tree
         margins = tree.scores(x[None])[0]
         norm = norms(tree.dense_weights(slice(None)) * scale)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            away = np.where(margins == 0, 0.0, margins / norm)
+        away = np.where(margins == 0, 0.0, margins / norm)
         path = self._path.copy()
         # Where the path goes the other way than the sample.
         path.data = np.maximum(-path.data * away[path.indices], 0.0)

@@ -1,6 +1,6 @@
 """Exact Shapley values of trees that use few columns."""
 
-from math import factorial
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +9,7 @@ from scipy.special import softmax
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._core.scaling import row_blocks
 from ngdt._core.tree import Tree
 from ngdt._inspection.importances import used_features
 
@@ -105,11 +106,10 @@ def _values_of_subsets(tree, x, background, member, is_proba):
     n_columns = len(member)
     subsets = np.arange(2**n_columns)[:, None] >> np.arange(n_columns) & 1
     is_own = (subsets @ member).astype(bool)
-    size = max(1, _BLOCK_VALUES // background.size)
     means = []
-    for begin in range(0, len(is_own), size):
-        own = is_own[begin:begin + size, None]
-        outputs = tree.predict(np.where(own, x, background).reshape(-1, len(x)))
+    for block in row_blocks((len(is_own), background.size), _BLOCK_VALUES):
+        mixed = np.where(is_own[block, None], x, background)
+        outputs = tree.predict(mixed.reshape(-1, len(x)))
         if is_proba:
             outputs = softmax(outputs, axis=1)
         means.append(outputs.reshape(-1, len(background), tree.n_outputs).mean(axis=1))
@@ -120,8 +120,7 @@ def _shapley(values):
     """Shapley values of a game, from the values of all subsets; shape (n_columns, n_outputs)."""
     n = len(values).bit_length() - 1
     sizes = np.array([subset.bit_count() for subset in range(len(values))])
-    weights = np.array([
-        factorial(size) * factorial(n - size - 1) / factorial(n) for size in range(n)])
+    weights = np.array([1.0 / (n * comb(n - 1, size)) for size in range(n)])
     found = []
     for k in range(n):
         without = np.flatnonzero(np.arange(len(values)) >> k & 1 == 0)

@@ -18,11 +18,10 @@ from ngdt._util.numbers import (
     count,
     format_number,
     format_value,
-    format_within,
     shortest,
     whole_digits,
 )
-from ngdt.explanation._context import DIGITS, deviations
+from ngdt.explanation._context import DIGITS, beside, deviations
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
@@ -92,9 +91,7 @@ def _value_and_mean(value, mean):
     """Both as text, with so many digits that these tell by how much they differ."""
     # The mean of a standardized feature is zero but for the rounding errors of its sum.
     mean = 0.0 if abs(mean) < 1e-12 * abs(value) else mean
-    most = abs(value - mean) / 4 or np.inf
-    return (format_within(value, whole_digits(value, decimals=1), most),
-            format_within(mean, whole_digits(mean, DIGITS), most))
+    return beside(value, mean, decimals=1), beside(mean, value)
 
 
 def answers_of(captions, node):
@@ -137,31 +134,27 @@ def _limit_and_number(explanation, decision, condition):
     limit: all numbers on the side of the sample go its way. The digits of the number tell how far
     it is from the limit.
     """
-    context, row = explanation._context, explanation._row
-    tree = context.captions.tree
-    weights, threshold = tree.dense_weights([decision.node])[0], tree.thresholds[decision.node]
-    number = number_of(context.captions, np.flatnonzero(weights))
-    value, weight, holds = row.x[number], weights[number], _RELATIONS[condition.relation]
-    name = one_line(context.captions.feature_names[number])
-    is_gap = context.features[number].column in row.gaps
-    if is_gap and number in context.captions.fill:      # the rule says where it goes
+    captions, row = explanation._context.captions, explanation._row
+    weights = captions.tree.dense_weights([decision.node])[0]
+    threshold = captions.tree.thresholds[decision.node]
+    number = number_of(captions, np.flatnonzero(weights))
+    value, weight, side = row.x[number], weights[number], 1 if decision.is_right else -1
+    name = one_line(captions.feature_names[number])
+    is_gap = captions.features[number].column in row.gaps
+    if is_gap and number in captions.fill:      # the rule says where it goes
         return condition, f"{name} is missing"
 
     def is_beside(value, limit):
-        return holds(value, limit) != decision.is_right
+        return _RELATIONS[condition.relation](value, float(limit)) != decision.is_right
 
-    def fits(limit):
-        score = weight * limit - threshold
-        return is_beside(value, limit) and (score >= 0 if decision.is_right else score <= 0)
-
-    limit = float(condition.limit)
-    if not is_beside(value, limit):
+    if not is_beside(value, condition.limit):
         exact_limit = threshold / weight
-        limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
-        condition = replace(condition, limit=limit)
-    most = abs(value - float(limit)) / 4 or np.inf
+        condition = replace(condition, limit=shortest(
+            exact_limit, whole_digits(exact_limit, DIGITS),
+            lambda limit: is_beside(value, limit) and side * (weight * limit - threshold) >= 0))
+    most = abs(value - float(condition.limit)) / 4 or np.inf
     written = format_number(shortest(
         value, whole_digits(value, decimals=1),
-        lambda number: is_beside(number, float(limit)) and abs(number - value) <= most))
+        lambda number: is_beside(number, condition.limit) and abs(number - value) <= most))
     return condition, f"{name} is missing and counts as {written}" if is_gap else (
         f"{name} = {written}{_far(decision)}")

@@ -1,13 +1,10 @@
 """Explanations of the predictions of a tree."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
@@ -15,7 +12,7 @@ from ngdt._inspection.rules import is_sum, one_line, repeats_root
 from ngdt._util.numbers import format_value
 from ngdt.explanation._changes import change_of_all_numbers
 from ngdt.explanation._context import Context, Prediction, encoded_rows
-from ngdt.explanation._explanations import Explanation, Explanations
+from ngdt.explanation._explanations import Explains, Explanation
 from ngdt.explanation._goals import LeafGoal, conditions_of
 from ngdt.explanation._regions import Regions, norms
 from ngdt.explanation._sums import WeightedSum
@@ -131,7 +128,7 @@ class TreeExplanation(Explanation):
         """
         goal, columns, box = self._search(target, fixed, within_range)
         regions = Regions(self._context.captions.tree, goal, partial(self._meets, goal), box)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             together = change_of_all_numbers(columns, partial(self._predict, goal), regions.nearest)
         if not box.is_whole.any():
             return together
@@ -206,36 +203,20 @@ class TreeExplanation(Explanation):
         return f"{kind}{name and ', '}{name}: {total}{cut}"
 
 
-class ExplainsTree:
+class ExplainsTree(Explains):
     """Mixin of trees, which explain their predictions."""
 
-    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
-        """Explain the prediction for each sample: path, margins, terms, nearest changes.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        feature_names : sequence of str, default=None
-            Names of the columns. None takes ``feature_names_in_``.
-
-        Returns
-        -------
-        tuple of TreeExplanation
-            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
-        """
-        check_is_fitted(self)
-        # Sums over values near the largest number may be infinite, which is what is then shown.
-        with np.errstate(over="ignore", invalid="ignore"):
-            captions = captions_of(self, feature_names=feature_names)
-            context, (X, rows) = Context([self], captions), encoded_rows(self, X)
-            data = captions.tree.samples_of(X)
-            leaf = captions.tree.apply_samples(data)
-            outputs, path = captions.tree.leaf_predictions(leaf, data), paths(captions.tree, leaf)
-            ways = (slice(*bounds) for bounds in pairwise(path.indptr))
-            return Explanations(
-                _explain(context, X[[i]], row, int(leaf[i]), outputs[i], path.indices[way],
-                         path.data[way] > 0)
-                for i, (row, way) in enumerate(zip(rows, ways, strict=True)))
+    def _explanations(self, X, feature_names):
+        captions = captions_of(self, feature_names=feature_names)
+        context, (X, rows) = Context([self], captions), encoded_rows(self, X)
+        data = captions.tree.samples_of(X)
+        leaf = captions.tree.apply_samples(data)
+        outputs, path = captions.tree.leaf_predictions(leaf, data), paths(captions.tree, leaf)
+        ways = (slice(*bounds) for bounds in pairwise(path.indptr))
+        return [
+            _explain(context, X[[i]], row, int(leaf[i]), outputs[i], path.indices[way],
+                     path.data[way] > 0)
+            for i, (row, way) in enumerate(zip(rows, ways, strict=True))]
 
 
 def _explain(context, X, row, leaf, outputs, nodes, is_right):
@@ -252,8 +233,7 @@ def _explain(context, X, row, leaf, outputs, nodes, is_right):
     otherwise = tree.leaf_predictions(other_leaf, data, samples)
     weights = tree.dense_weights(nodes)
     spread = norms(weights * context.std)
-    distance = np.full(len(nodes), np.inf)
-    np.divide(np.abs(margins), spread, out=distance, where=spread > 0)
+    distance = np.where(spread > 0, np.abs(margins) / spread, np.inf)
     names = row.names(context)
     decisions = tuple(
         Decision(
@@ -271,8 +251,7 @@ def _leaf_terms(context, row, leaf, outputs):
     tree, summary = context.captions.tree, context.captions.summary
     if not has_slopes(tree, leaf):
         return {}
-    known = summary is not None and summary.leaf_means is not None
-    mean = summary.leaf_means[leaf] if known else context.mean
+    mean = context.mean if summary is None else summary.leaf_means[leaf]
     values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
     if context.classes is not None:
         # Of two classes, the second one counts for the formula of a leaf, too.
@@ -282,11 +261,7 @@ def _leaf_terms(context, row, leaf, outputs):
         return {title: WeightedSum._of(
             names, slopes[of] - slopes[against], x, mean, outputs[of] - outputs[against])}
     totals = values + slopes @ x
-    if tree.ranges is not None:
-        low, high = tree.ranges[leaf].T
-        is_cut = (outputs <= low) | (outputs >= high)
-        totals = np.where(is_cut, totals, outputs)
-    titles = [""] if len(totals) == 1 else context.titles_of_targets(len(totals))
     return {
         title: WeightedSum._of(names, slope, x, mean, total)
-        for title, slope, total in zip(titles, slopes, totals, strict=True)}
+        for title, slope, total in zip(
+            context.titles_of_targets(len(totals), ""), slopes, totals, strict=True)}

@@ -221,7 +221,7 @@ def test_text(iris):
     assert "changes to another class:" in text
     regression = oblique_forest(iris, ObliqueForestRegressor)
     assert re.match(
-        r"1\.\d+, trees from 1 to 2\nprediction: 1\.\d+\n    \+1\.\d+ +mean prediction\n",
+        r"1\.\d+, trees: 1 to 2\nprediction: 1\.\d+\n    \+1\.\d+ +mean prediction\n",
         str(regression.explain(X[83:84])[0]))
     several = ObliqueForestRegressor(3, optimizer=None).fit(X, X[:, :2])
     assert "target 1: 3" in str(several.explain(X[:1])[0])
