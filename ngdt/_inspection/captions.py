@@ -13,7 +13,7 @@ from ngdt._core.structure import constant_predictions, node_means, sums_below
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
-from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._inspection.sample_summary import SampleSummary, single_features
 from ngdt._util.validation import check_matrix, hint_at_inner
 
 # Rounding errors of scaled numbers, relative to numbers before. A scaler may work in float32.
@@ -179,10 +179,8 @@ def tree_of(model):
     if hasattr(model, "fit"):
         check_is_fitted(model)
     if hasattr(model, "estimators_"):
-        nested = hasattr(model.estimators_[0], "estimators_")    # of boosting
-        raise TypeError(
-            f"model must be a single tree, got {type(model).__name__}: pass one of its trees, such "
-            f"as estimators_[0]{'.estimators_[0]' * nested}")
+        raise TypeError(f"model must be a single tree, got {type(model).__name__}: pass one of "
+                        "its trees, such as estimators_[0]")
     if hasattr(model, "as_tree"):
         raise TypeError(
             f"model must have splits of columns, got a {type(model).__name__}, whose splits are "
@@ -218,9 +216,8 @@ def _known(model, tree):
     """Summary and counts of the training samples; None and None if they are not known."""
     summary = getattr(model, "_sample_summary", None)
     # tree_ may have been replaced since.
-    if summary is None or summary.tree is not tree:
-        return None, None
-    return summary, model.n_node_samples_
+    is_known = summary is not None and summary.tree is tree
+    return (summary, model.n_node_samples_) if is_known else (None, None)
 
 
 def _summarize(tree, X, is_classifier):
@@ -233,10 +230,8 @@ def _summarize(tree, X, is_classifier):
 
 
 def _check_names(parameter, names, count):
-    shape = np.shape(names)
-    if shape != (count,):
-        got = f"shape {shape}" if shape else repr(names)
-        raise ValueError(f"{parameter} must be a sequence of {count} names, got {got}")
+    if np.shape(names) != (count,):
+        raise ValueError(f"{parameter} must be a sequence of {count} names, got {names!r}")
     return [str(name) for name in names]
 
 
@@ -265,29 +260,20 @@ def _in_units(captions, scale, offset):
 
 
 def _summary_in_units(summary, tree, scale, offset):
-    left, right = summary.left.copy(), summary.right.copy()
-    for node in range(tree.n_internal):
-        weights = summary.tree.dense_weights([node])[0]
-        if np.count_nonzero(weights) == 1:      # the products are the values of the feature
-            (feature,) = np.flatnonzero(weights)
-            unit, shift = scale[feature], np.sign(weights[feature]) * offset[feature]
-            size = abs(shift)
-        else:
-            terms = weights * (offset / scale)
-            unit, shift, size = 1.0, terms.sum(), np.abs(terms).sum()
-        left[node], right[node] = _narrowed(
-            unit * left[node], unit * right[node], shift, size)
+    column, weight = single_features(summary.tree)
+    is_single = column >= 0     # the products are then the values of the feature
+    weights, zero = sparse.csr_array(summary.tree.weights), offset / scale
+    unit = np.where(is_single, scale[column], 1.0)
+    shift = np.where(is_single, np.sign(weight) * offset[column], weights @ zero)
+    ends = unit * [summary.left, summary.right]
+    size = np.abs(np.where(np.isfinite(ends), ends, 0.0)).max(axis=0) + np.where(
+        is_single, np.abs(shift), abs(weights) @ np.abs(zero))
+    # Ends of the gaps between samples, less what rounding may have moved samples by.
+    error = np.minimum(_ROUNDING * size, (ends[1] - ends[0]) / 4)
+    left, right = ends + shift + [error, -error]
     means = summary.leaf_means
     return replace(
         summary, tree=tree, left=left, right=right, std=scale * summary.std,
         mean=scale * summary.mean + offset, low=scale * summary.low + offset,
         high=scale * summary.high + offset,
         leaf_means=None if means is None else scale * means + offset)
-
-
-def _narrowed(left, right, shift, size):
-    """Ends of a gap between samples, moved, less what rounding may have moved samples by."""
-    ends = np.array([left, right])
-    size = size + np.abs(ends[np.isfinite(ends)]).max(initial=0.0)
-    error = min(_ROUNDING * size, (right - left) / 4)
-    return ends + shift + [error, -error]

@@ -161,11 +161,5 @@ def effects(weights, std):
     Returns
     -------
     ndarray of shape (..., n_features)
-        In units of a power of two near the largest of each node, in which nothing overflows.
     """
-    size, size_exponent = np.frexp(np.abs(weights))
-    spread, spread_exponent = np.frexp(std)
-    product, exponent = size * spread, size_exponent + spread_exponent
-    unit = np.where(product == 0, -3000, exponent).max(axis=-1, keepdims=True, initial=-3000)
-    # A product of zero has any exponent.
-    return np.ldexp(product, np.minimum(exponent - unit, 0))
+    return np.abs(weights) * std

@@ -256,10 +256,8 @@ def _round_slopes(features, slopes, point, summary, digits, tolerance, size):
     center, half_range = summary.center_and_half_range(features)
     reach = np.abs(center - point) + half_range
     size = size + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)
-    rounded = round_weights(slopes, reach, size, tolerance, digits)
-    if rounded is None:
-        return [], 0.0
-    return rounded.weights, tolerance - rounded.error - rounded.spread
+    rounded, _, error = round_weights(slopes, reach, size, tolerance, digits)
+    return rounded, tolerance - error
 
 
 class LinearTable:

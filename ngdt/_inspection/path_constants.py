@@ -43,11 +43,9 @@ def without_constants(captions):
     values, slopes = tree.values.copy(), tree.slopes.copy()
     for leaf, allowed in _allowed_states(tree, columns):
         for column, is_allowed in allowed.items():
-            features, states, n_known = columns[column]
-            if is_allowed[:n_known].any():      # unknown categories, a bit of each, are left aside
-                states, is_allowed = states[:n_known], is_allowed[:n_known]
+            features, states = columns[column]
             states = states[is_allowed]
-            if not len(states):     # no sample comes here
+            if not len(states):     # no sample comes here, but for unknown categories
                 continue
             decided = (states == states[0]).all(axis=0)
             features = features[decided]
@@ -60,38 +58,33 @@ def without_constants(captions):
 
 
 def _columns(captions):
-    """The features of each column, their values in each state, and the number of known states.
+    """The features of each column, and their values in each state of it.
 
-    NaN stands for any number. The last state of a column of categories stands for unknown ones.
+    NaN stands for any number. Unknown categories, which are a bit of each, are left aside.
     """
     members = {}
-    for j in range(captions.tree.n_features):
-        members.setdefault(captions.features[j].column, []).append(j)
+    for j, feature in enumerate(captions.features):
+        members.setdefault(feature.column, []).append(j)
     columns = {}
     for column, features in members.items():
-        if not captions.is_number(features[0]):
-            meaning = [captions.features[j] for j in features]
-            known = np.eye(len(features))
-            if meaning[0].others:
-                known = np.vstack([known, [0.0]])
-            states = np.vstack([known, [each.fill for each in meaning]])
-            n_known = len(known)
-        else:
-            present = [[0.0], [1.0]] if features[0] in captions.booleans else [[np.nan]]
+        first = features[0]
+        if captions.is_number(first):
+            present = [[0.0], [1.0]] if first in captions.booleans else [[np.nan]]
             states = np.pad(present, ((0, 0), (0, len(features) - 1)))
-            if features[0] in captions.fill:
-                gap = np.ones(len(features))
-                gap[0] = captions.fill[features[0]]
-                states = np.vstack([states, gap])
-            n_known = len(states)
-        columns[column] = np.array(features), states, n_known
+            if first in captions.fill:
+                states = np.vstack([states, [captions.fill[first], *np.ones(len(features) - 1)]])
+        else:
+            states = np.eye(len(features))
+            if captions.features[first].others:
+                states = np.vstack([states, [0.0]])
+        columns[column] = np.array(features), states
     return columns
 
 
 def _allowed_states(tree, columns):
     """Each leaf, and masks of the states of the columns that the splits above it use alone."""
     column_of = np.empty(tree.n_features, dtype=np.intp)
-    for column, (features, *_) in columns.items():
+    for column, (features, _) in columns.items():
         column_of[features] = column
     stack = [(0, {})]
     while stack:    # a chain may be deeper than Python's recursion limit
@@ -106,7 +99,7 @@ def _allowed_states(tree, columns):
             below = allowed
             if len(of_columns) == 1:
                 (column,) = of_columns
-                features, states, _ = columns[column]
+                features, states = columns[column]
                 scores = states[:, np.isin(features, used)] @ weights[used]
                 may_go = np.isnan(scores) | ((scores <= tree.thresholds[node]) == is_left)
                 below = allowed | {column: allowed.get(column, True) & may_go}

@@ -7,7 +7,6 @@ of the summary as the tree does.
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -257,9 +256,7 @@ def rule_of(captions, node, n_terms=None, digits=None):
     hidden = hidden_terms(captions, effect, n_terms)
     number = number_of(captions, features)
     if number is not None:
-        rule = _of_number(captions, node, number, digits)
-        if rule is not None:
-            return rule
+        return _of_number(captions, node, number, digits)
     if summary is not None and not hidden:
         return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
     written = exact if digits is None and not hidden else partial(
@@ -293,21 +290,21 @@ def number_of(captions, features):
 
 
 def _of_number(captions, node, number, digits):
-    """The rule of a split on a feature, and where samples go whose number is missing.
-
-    None where the indicator of gaps leaves no room between the samples.
-    """
-    weights = captions.tree.dense_weights([node])[0]
-    weight, threshold, window = weights[number], float(captions.tree.thresholds[node]), None
+    """The rule of a split on a feature, and where samples go whose number is missing."""
+    weights, threshold = captions.tree.dense_weights([node])[0], captions.tree.thresholds[node]
+    size, sign = float(abs(weights[number])), Decimal(int(np.sign(weights[number])))
+    limit = exact_limit(size, threshold) if digits is None else threshold / size
     if captions.summary is not None:
-        window = captions.summary.left[node], captions.summary.right[node]
+        low, high = captions.summary.left[node], captions.summary.right[node]
         if np.count_nonzero(weights) > 1:       # between products, not between numbers
-            low, high = np.array(window) / abs(weight)
-            window = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
-            if not window[0] < window[1]:
-                return None
-    rule = _single(np.array([number]), weight, threshold, window, digits)
-    return replace(rule, missing_is_left=_missing_is_left(captions, number, weights, threshold))
+            low, high = np.nextafter(low / size, np.inf), np.nextafter(high / size, -np.inf)
+        limit = _limit_within(threshold / size, low, high, digits or DEFAULT_DIGITS)
+    elif limit is None:
+        sign, limit = exact(weights[number]), exact(threshold)
+    else:
+        limit = exact(limit) if digits is None else shortest(limit, digits)
+    return Rule(np.array([number]), [sign], limit,
+                missing_is_left=_missing_is_left(captions, number, weights, threshold))
 
 
 def _missing_is_left(captions, number, weights, threshold):
@@ -320,20 +317,6 @@ def _missing_is_left(captions, number, weights, threshold):
         return None
     others = np.flatnonzero(weights)
     return bool(weights[number] * fill + weights[others[others != number]].sum() <= threshold)
-
-
-def _single(features, weight, threshold, window, digits):
-    """The rule of a split on a single feature: its value, up to a sign, against a limit."""
-    size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
-    if window is not None:
-        limit = _limit_within(threshold / size, *window, digits or DEFAULT_DIGITS)
-        return Rule(features, [sign], limit)
-    if digits is not None:
-        return Rule(features, [sign], shortest(threshold / size, digits))
-    limit = exact_limit(size, threshold)
-    if limit is None:
-        return Rule(features, [exact(weight)], exact(threshold))
-    return Rule(features, [sign], exact(limit))
 
 
 def exact_limit(weight, threshold):
@@ -373,14 +356,12 @@ def _rounded(features, weights, threshold, summary, node, digits):
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(weights) @ (np.abs(center) + half_range)
         gap = (summary.right[same] - summary.left[same]).min()
-        rounded = round_weights(weights, half_range, size, gap / 2, digits)
+        rounded, change, error = round_weights(weights, half_range, size, gap / 2, digits)
     if rounded is None:
-        return Rule(features, [exact(weight) for weight in weights], exact(threshold),
-                    is_certain=False)
-    shift, error = rounded.change @ center, rounded.spread + rounded.error
-    low, high = left + shift + error, right + shift - error
-    return Rule(
-        features, rounded.weights, _limit_within(threshold + shift, low, high, digits))
+        return Rule(features, [*map(exact, weights)], exact(threshold), is_certain=False)
+    shift = change @ center
+    return Rule(features, rounded, _limit_within(
+        threshold + shift, left + shift + error, right + shift - error, digits))
 
 
 def _nodes_with_the_sum_of(tree, node):
@@ -390,26 +371,6 @@ def _nodes_with_the_sum_of(tree, node):
     first = tree.dense_weights([0])     # all at once may not fit into memory
     return np.array([each for each in range(tree.n_internal)
                      if np.array_equal(tree.dense_weights([each]), first)])
-
-
-class RoundedWeights(NamedTuple):
-    """Rounded weights of a sum, and by how much the sum may differ.
-
-    Attributes
-    ----------
-    weights : list of Decimal
-    change : ndarray
-        The rounded weights, less the weights.
-    spread : float
-        By how much this changes the sum of a sample at most.
-    error : float
-        By how much sums in any order differ.
-    """
-
-    weights: list
-    change: np.ndarray
-    spread: float
-    error: float
 
 
 def round_weights(weights, reach, size, tolerance, digits):
@@ -429,21 +390,25 @@ def round_weights(weights, reach, size, tolerance, digits):
 
     Returns
     -------
-    RoundedWeights or None
+    rounded : list of Decimal, or None
         None if rounding errors leave nothing of the tolerance.
+    change : ndarray of shape (n,)
+        The rounded weights, less the weights.
+    error : float
+        By how much the rounded sum of a sample differs at most, also in another order.
     """
     n = len(weights)
     # By so much, sums in any order may differ, also the sums of the caller.
     error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
     room = tolerance - error
     if not (room > 0 and np.isfinite(size)):
-        return None
+        return None, None, np.inf
     each = room / 2 / max(n, 1)
     rounded = [
         shortest(weight, digits, lambda value, w=weight, r=far: abs(value - w) * r <= each)
         for weight, far in zip(weights.tolist(), reach.tolist(), strict=True)]
     change = np.array([float(weight) for weight in rounded]) - weights
-    return RoundedWeights(rounded, change, np.abs(change) @ reach, error)
+    return rounded, change, error + np.abs(change) @ reach
 
 
 def _limit_within(value, low, high, digits):

@@ -72,7 +72,7 @@ class SampleSummary:
         is_classifier : bool, default=False
             Whether the outputs of the tree are logits of classes.
         """
-        left, right, leaf = tree._nearest_products(data, samples, *_single_features(tree))
+        left, right, leaf = tree._nearest_products(data, samples, *single_features(tree))
         of_leaves = () if tree.slopes is None else (
             _at_leaves(tree, X, data, samples, leaf, is_classifier))
         return cls(
@@ -146,7 +146,7 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
     return means.toarray() if sparse.issparse(means) else np.asarray(means), spans, probabilities
 
 
-def _single_features(tree):
+def single_features(tree):
     """The feature and the weight of each split on a single feature; -1 and 0 for other splits."""
     weights = sparse.csr_array(tree.weights)
     nodes = np.flatnonzero(np.diff(weights.indptr) == 1)

@@ -158,7 +158,7 @@ def test_a_path_is_printed_as_a_table(iris):
 def test_a_single_tree_of_boosting(iris):
     X, y = iris
     model = ObliqueBoostingRegressor(ObliqueForestRegressor(4, optimizer=None)).fit(X, y)
-    with pytest.raises(TypeError, match=r"got ObliqueBo.* as estimators_\[0\].estimators_\[0\]$"):
+    with pytest.raises(TypeError, match=r"got ObliqueBo.* such as estimators_\[0\]$"):
         export_text(model)
     with pytest.raises(TypeError, match=r"got ObliqueForest.* such as estimators_\[0\]$"):
         export_text(model.estimators_[0])

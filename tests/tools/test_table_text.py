@@ -221,13 +221,6 @@ def test_terms_that_may_still_vary_are_kept():
     # A sum with a number decides nothing.
     model.tree_ = Tree([[1, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
     assert rules_text(model).count("4 * (city = Rome)") == 2
-    # Neither Rome, nor Lima or Oslo: unknown cities, which count as a third of each.
-    model.tree_ = Tree(
-        [[0, 0, 0, 1], [0, 1, 1, 0]], [0.5, 0.9], [1, ~0], [~2, ~1], [[1.0], [1.0], [2.0]],
-        slopes=np.concatenate([slopes, slopes[:1]]))
-    assert rules_text(model, precision=3).splitlines()[1::2] == [
-        "    6", "    if city in {Lima, Oslo}:", "    else:"]
-    assert rules_text(model, precision=3).endswith(" 3.333")
 
 
 def reads(condition, row):
