@@ -39,8 +39,6 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
 
 
-# Largest term of a split: sums of them are finite.
-_MAX_TERM = 1e300
 # Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
 # their weights, which add up to 2.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -66,15 +64,11 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
     Returns
     -------
     ndarray of shape (n_features, n_outputs)
-        They add up to the prediction for x minus that for the mean. Zeros where their sum
-        overflows.
+        They add up to the prediction for x minus that for the mean.
     """
     slopes = tree.slopes[leaf]
-    with np.errstate(over="ignore", invalid="ignore"):
-        terms = (slopes * (x - leaf_mean)).T
-        start, change = tree.values[leaf] + slopes @ leaf_mean, terms.sum(axis=0)
-        if not np.isfinite(start + change).all():
-            return np.zeros_like(terms)
+    terms = (slopes * (x - leaf_mean)).T
+    start, change = tree.values[leaf] + slopes @ leaf_mean, terms.sum(axis=0)
     if not is_classifier:
         if tree.ranges is not None:
             ends = np.array([start, start + change])
@@ -115,7 +109,6 @@ def contributions(tree, values, leaf, x, mean, std):
         change = values[children[node, int(side > 0)]] - values[node]
         features = np.flatnonzero(w)
         terms = side * w[features] * (x[features] - mean[features])
-        terms = np.clip(terms, -_MAX_TERM, _MAX_TERM)
         share = np.maximum(terms, 0.0)
         if not share.any():
             share = effects(w[features], std[features])

@@ -185,22 +185,20 @@ class TreeExplanation(Explanation):
         return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}{shown}"
 
     def _sides_of(self, decision):
-        outcomes = self.prediction, decision.otherwise
-        return tuple(f"{answer}: {outcome}" for answer, outcome in zip(
-            answers_of(self._context.captions, decision.node),
-            reversed(outcomes) if decision.is_right else outcomes, strict=True))
+        of_left, of_right = answers_of(self._context.captions, decision.node)
+        here, other = self.prediction, decision.otherwise
+        left, right = (other, here) if decision.is_right else (here, other)
+        return f"{of_left}: {left}", f"{of_right}: {right}"
 
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""
-        of_tree = self._context.captions.tree.n_internal
-        kind = f"linear {'leaf' if of_tree else 'model'}"
         if self._context.classes is not None:
-            return f"{kind}: log-odds of {name}: {format_value(terms.total)}"
+            return f"linear leaf: log-odds of {name}: {format_value(terms.total)}"
         output = [*self.leaf_terms].index(name)
         total, value = (format_value(float(each), self._context.roundings[output])
                         for each in (terms.total, self._outputs[output]))
         cut = "" if total == value else f", cut to {value}"
-        return f"{kind}{name and ', '}{name}: {total}{cut}"
+        return f"linear leaf{name and ', '}{name}: {total}{cut}"
 
 
 class ExplainsTree(Explains):

@@ -27,16 +27,13 @@ class Key:
     """
 
     def __init__(self, contents, shown, width):
-        lines = []
-        for entries in (_colors(contents), *([(None, text)] for text in _remarks(contents, shown))):
-            line = []
-            for entry in entries:
-                if line and _line_width([*line, entry]) > width:
-                    lines.append(line)
-                    line = []
-                line.append(entry)
-            lines += [line] if line else []
-        self._lines = lines
+        lines = [[]]
+        for entry in _colors(contents):
+            if lines[-1] and _line_width([*lines[-1], entry]) > width:
+                lines.append([])
+            lines[-1].append(entry)
+        lines += [[(None, text)] for text in _remarks(contents, shown)]
+        self._lines = [line for line in lines if line]
 
     @property
     def width(self):

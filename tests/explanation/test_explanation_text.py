@@ -442,7 +442,7 @@ def test_a_prediction_that_is_cut_says_so():
     X = np.arange(20.0)[:, None]
     model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X[:, 0])
     (first, _), *_ = model.explain([[100.0]])[0]._panels()
-    assert re.fullmatch("linear model: 9.*, cut to 19", first)
+    assert re.fullmatch("linear leaf: 9.*, cut to 19", first)
     assert "cut" not in str(model.explain(X[7:8]))
 
 
