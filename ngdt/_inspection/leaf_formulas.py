@@ -38,8 +38,8 @@ class Formula:
     features : ndarray of int
         The features that are shown, the largest effect first; none if the leaf is constant.
     slopes, centers : list of Decimal
-    limits : list of Decimal, or None
-        Smallest and largest prediction.
+    limits : list of Decimal
+        Smallest and largest prediction; empty if there are none.
     hidden : str
         What is not shown, as text. The constant holds for the means of these features.
     """
@@ -48,7 +48,7 @@ class Formula:
     features: np.ndarray
     slopes: list
     centers: list
-    limits: list | None = None
+    limits: list = ()
     hidden: str = ""
 
     def text(self, captions):
@@ -62,7 +62,7 @@ class Formula:
         # A constant of zero is left out.
         first = [] if constant == "0" and terms else [constant]
         text = " ".join([*first, *terms, self.hidden]).strip().removeprefix("+ ")
-        if self.limits is None:
+        if not self.limits:
             return text
         return f"{text}, within [{', '.join(map(format_number, self.limits))}]"
 
@@ -151,11 +151,11 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
     """
     tree, summary = captions.tree, captions.summary
     slopes = np.zeros(1) if tree.slopes is None else tree.slopes[leaf, output]
-    limits = None if tree.ranges is None else tree.ranges[leaf, output]
+    limits = () if tree.ranges is None else tree.ranges[leaf, output]
     value, (features, effect) = tree.values[leaf, output], terms or terms_of(captions, slopes)
     slopes = slopes[features]
     if not len(features):
-        value, limits = value if limits is None else np.clip(value, *limits), None
+        value, limits = np.clip(value, *limits) if len(limits) else value, ()
     hidden = hidden_terms(captions, effect, n_terms)
     if digits is None and summary is None and not hidden:
         return _exact(value, features, slopes, limits)
@@ -179,14 +179,13 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
         return _exact(value, features, slopes, limits)
     return Formula(
         _near(constant, digits, room), shown, rounded, centers,
-        limits if limits is None else [_near(limit, digits, tolerance) for limit in limits],
-        hidden)
+        [_near(limit, digits, tolerance) for limit in limits], hidden)
 
 
 def _exact(value, features, slopes, limits):
     return Formula(
-        exact(value), features, [exact(slope) for slope in slopes], [Decimal(0)] * len(features),
-        limits if limits is None else [exact(limit) for limit in limits])
+        exact(value), features, [*map(exact, slopes)], [Decimal(0)] * len(features),
+        [*map(exact, limits)])
 
 
 def _near(value, digits, tolerance):
@@ -230,11 +229,10 @@ def tolerance_of(captions, output, digits=DEFAULT_DIGITS):
     """
     if captions.summary is None or captions.tree.slopes is None:
         values = captions.tree.values[:, output]
-        with np.errstate(over="ignore"):
-            span = values.max() - values.min()
+        half = values.max() / 2 - values.min() / 2      # as the difference may overflow
     else:
-        span = captions.summary.spans[output]
-    return 0.5 * 10.0**-digits * span if span > 0 else np.inf
+        half = captions.summary.spans[output] / 2
+    return 10.0**-digits * half if half > 0 else np.inf
 
 
 def _center(captions, leaf, feature):
@@ -285,8 +283,8 @@ class LinearTable:
         For each feature, the slope of each sum.
     effect : ndarray of shape (n_shown,)
         The largest effect of each feature on a sum, in units of the largest of all.
-    limits : list of list of Decimal, or None
-        The smallest and the largest predictions.
+    limits : list of list of Decimal
+        The smallest and the largest predictions; empty if there are none.
     hidden : str
         What is not shown, as text.
     """
@@ -311,9 +309,8 @@ class LinearTable:
         self.names = [difference(captions, *each) for each in zip(
             features[:n_terms], formulas[0].centers, strict=True)]
         self.slopes = list(zip(*(formula.slopes for formula in formulas), strict=True))
-        self.effect, self.limits = effect[:n_terms], None
-        if captions.tree.ranges is not None:
-            self.limits = list(zip(*(formula.limits for formula in formulas), strict=True))
+        self.limits = list(zip(*(formula.limits for formula in formulas), strict=True))
+        self.effect = effect[:n_terms]
         self.hidden = hidden_terms(captions, effect, n_terms)
 
 

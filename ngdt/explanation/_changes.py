@@ -95,8 +95,9 @@ class Columns:
     """
 
     def __init__(self, context, row, fixed):
-        self.context, self.row, self._is_free = context, row, context.is_used.copy()
-        self._is_free[column_indices("fixed", fixed, context.captions.column_names)] = False
+        self.context, self.row = context, row
+        fixed = column_indices("fixed", fixed, context.captions.column_names)
+        self._free = context.used_columns.difference(fixed)
 
     def name_of(self, feature):
         """Name of the column of a feature."""
@@ -115,7 +116,7 @@ class Columns:
     def _of_kind(self, kind):
         """Features of this kind of the free columns."""
         return np.array([j for j, feature in enumerate(self.context.features)
-                         if feature.kind == kind and self._is_free[feature.column]], dtype=int)
+                         if feature.kind == kind and feature.column in self._free], dtype=int)
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""

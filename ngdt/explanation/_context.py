@@ -116,13 +116,9 @@ class Context:
             tolerance_of(captions, output) for output in range(self._trees[0].n_outputs))
 
     @cached_property
-    def is_used(self):
+    def used_columns(self):
         """The columns that some tree reads: no change of another one changes a prediction."""
-        of_feature = np.array([each.column for each in self.features])
-        used = np.zeros(len(self.captions.column_names), dtype=bool)
-        for tree in self._trees:
-            used[of_feature[used_features(tree)]] = True
-        return used
+        return {self.features[j].column for tree in self._trees for j in used_features(tree)}
 
     @cached_property
     def is_binary(self):

@@ -136,7 +136,7 @@ class WeightedSum:
                        contributions=self.contributions / size, weights=np.sign(self.weights))
 
     def _rows(self, n_terms=None):
-        """The first terms.
+        """The first terms, and the others as one, "3 more".
 
         Parameters
         ----------
@@ -149,11 +149,11 @@ class WeightedSum:
             Name, value, mean and contribution.
         """
         columns = self.names, self.values, self.means, self.contributions
-        return list(zip(*(column[:n_terms] for column in columns), strict=True))
-
-    def _rest(self, n_terms):
-        """The sum of all terms but the first ones."""
-        return _sum(self.contributions[n_terms:])
+        rows = list(zip(*(column[:n_terms] for column in columns), strict=True))
+        n_others = len(self.names) - len(rows)
+        if n_others:
+            rows.append((f"{n_others} more", np.nan, np.nan, _sum(self.contributions[n_terms:])))
+        return rows
 
 
 def _sum(numbers):

@@ -44,8 +44,6 @@ def term_lines(terms, n_terms):
         (contribution, name if isnan(value) else (
             "{} = {} (mean {})".format(name, *_value_and_mean(value, mean))))
         for name, value, mean, contribution in terms._rows(n_terms)]
-    if n_terms is not None and len(terms.names) > n_terms:
-        rows.append((terms._rest(n_terms), f"{len(terms.names) - n_terms} more"))
     # What is left by rounding errors of the sum is zero.
     least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
     # A sum of large and small numbers has the decimals of the small ones.

@@ -98,7 +98,7 @@ class NodeHtml:
         for name, numbers, effect in zip(table.names, table.slopes, table.effect, strict=True):
             bar = _bar(numbers[0] > 0, effect) if is_sum else ""
             rows.append(_row(map(_number, numbers), f"× {_name(name)}", bar))
-        for word, numbers in zip(("at least", "at most"), table.limits or (), strict=False):
+        for word, numbers in zip(("at least", "at most"), table.limits, strict=False):
             rows.append(_row(map(_number, numbers), word))
         heads = "" if is_sum else "<tr>" + "".join(
             f'<th class="number">{_name(head)}</th>' for head in table.heads) + "</tr>"

@@ -96,12 +96,12 @@ def linear_model_lines(captions, n_terms, digits):
         What is predicted, its constant, the terms that are added to it, and its limits.
     """
     table = LinearTable(captions, n_terms, digits)
-    limits = [] if table.limits is None else zip(("at least", "at most"), table.limits, strict=True)
     rows = [
         ("", list(map(format_number, table.constants))),
         *((f"* {name}", list(map(_signed, slopes)))
           for name, slopes in zip(table.names, table.slopes, strict=True)),
-        *((name, list(map(format_number, numbers))) for name, numbers in limits)]
+        *((name, list(map(format_number, numbers)))
+          for name, numbers in zip(("at least", "at most"), table.limits, strict=False))]
     columns = [_aligned(texts, head) for texts, head in zip(
         zip(*(numbers for _, numbers in rows), strict=True), table.heads or [""], strict=True)]
     lines = [

@@ -1,6 +1,5 @@
 """Contents of the boxes in a plot of a tree."""
 
-import re
 import textwrap
 from decimal import Decimal
 from functools import cached_property
@@ -33,7 +32,6 @@ _NAME_LENGTH = 32       # characters of the name of a bar
 _NUMBER_LENGTH = 8      # characters of a weight, above which it is rounded
 _N_SLOPES = 3           # of a linear leaf
 _N_TARGETS = 3
-_FIXED_SPACE = "\N{NO-BREAK SPACE}"
 # Largest share of a colour in the background of a box, so that text and bars stay legible.
 _MAX_COLOR = 0.45
 VALUE_COLOR = "#e76300"    # of large predictions
@@ -74,8 +72,9 @@ class Contents:
 
     def cut(self, node, n_leaves):
         """The box of a subtree that is not drawn."""
+        name = [] if self.images is None else self._class(node)
         return self._box(node, f"node {node}", [
-            *self._frequent_classes(node), Text([f"… {n_leaves} leaves"]), *self._summary(node)])
+            Text([*name, f"… {n_leaves} leaves"]), *self._summary(node)])
 
     def leaf(self, leaf):
         """The box of a leaf."""
@@ -157,14 +156,11 @@ class Contents:
         more = ["…"] * (len(means) > _N_TARGETS)
         return [*blocks, Text([_minus(f"mean {', '.join(means[:_N_TARGETS] + more)}")], 0.85, DARK)]
 
-    def _frequent_classes(self, node):
-        """Name the most frequent classes of a subtree that is not drawn, if leaves are images."""
-        names, prediction = self.captions.class_names, self._predictions[node]
-        if names is None or self.images is None or np.isnan(prediction).any():
-            return []
-        order = np.argsort(-prediction, kind="stable")[:_N_TARGETS]
-        shown = [names[k] for k in order if k == order[0] or prediction[k] >= 0.2]
-        return [Text([short(", ".join(shown), _NAME_LENGTH)], weight="bold")]
+    def _class(self, number):
+        """The most probable class of a node or leaf, list of str; empty if it is not known."""
+        names, prediction = self.captions.class_names, self._predictions[number]
+        is_known = names is not None and not np.isnan(prediction).any()
+        return [shortened(names, _NAME_LENGTH)[prediction.argmax()]] if is_known else []
 
     # --- leaves
 
@@ -234,15 +230,12 @@ class Contents:
     def _mean_image(self, leaf):
         """The mean of the images in a leaf, below its prediction and their number."""
         counts, means = self.images
-        captions = self.captions
-        prediction = self._predictions[captions.tree.n_internal + leaf]
-        if captions.class_names is None:
+        tree = self.captions.tree
+        if self.captions.class_names is None:
             title = self._values(leaf)[0].lines[0]
         else:
-            linear = ["linear"] * has_slopes(captions.tree, leaf)
-            known = [] if np.isnan(prediction).any() else [
-                shortened(captions.class_names, _NAME_LENGTH)[prediction.argmax()]]
-            title = ", ".join(known + linear)
+            linear = ["linear"] * has_slopes(tree, leaf)
+            title = ", ".join(self._class(tree.n_internal + leaf) + linear)
         mean = means[leaf].reshape(self.shape) if counts[leaf] else None
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
                 Image(mean, (means.min(), means.max()), "gray_r")]
@@ -291,9 +284,7 @@ def _short_numbers(rule, digits):
 
 def _wrapped(text):
     """Wrap a text into lines; a text that is too long for a box is cut in the middle."""
-    text = re.sub("(?<=[≤≥]) ", _FIXED_SPACE, short(text, _MAX_LINES * _LINE_LENGTH))
-    lines = textwrap.wrap(text, _LINE_LENGTH) or [""]
-    return [line.replace(_FIXED_SPACE, " ") for line in lines]
+    return textwrap.wrap(short(text, _MAX_LINES * _LINE_LENGTH), _LINE_LENGTH) or [""]
 
 
 def _minus(text):

@@ -1,11 +1,11 @@
 """A plot of the explanation of a prediction."""
 
 import textwrap
-from numbers import Integral
 
 import numpy as np
 
 from ngdt._util.numbers import format_value
+from ngdt._util.validation import check_counts
 from ngdt.plotting._style import (
     BLUE,
     DARK,
@@ -41,8 +41,8 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     ----------
     explanation : Explanation
         As `explain` returns them, one for each sample.
-    n_terms : int, default=5
-        Number of terms of a sum that are drawn. The others are summed up.
+    n_terms : int or None, default=5
+        Number of terms of a sum that are drawn. The others are summed up. None draws all.
     ax : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each sum. None makes a new figure.
 
@@ -67,8 +67,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if not hasattr(explanation, "_panels"):
         raise TypeError("explanation must be one that model.explain(X) returns, got "
                         f"{type(explanation).__name__}")
-    if not isinstance(n_terms, Integral) or n_terms < 1:
-        raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
+    check_counts(n_terms=n_terms)
     panels = [
         (title, sides, _bars(terms.by_column(), n_terms, sides is not None))
         for terms, (title, sides) in zip(
@@ -120,11 +119,7 @@ def _bars(terms, n_terms, of_node):
     rows = terms._rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
              in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]
-    changes = [contribution for *_, contribution in rows]
-    if len(terms.names) > n_terms:
-        names.append(f"{len(terms.names) - n_terms} more")
-        changes.append(terms._rest(n_terms))
-    ends = terms.base + np.cumsum([0.0, *changes])
+    ends = terms.base + np.cumsum([0.0, *(contribution for *_, contribution in rows)])
     bars = [
         (begin, end, name, RED if end > begin else BLUE)
         for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]

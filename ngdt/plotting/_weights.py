@@ -6,12 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import condition_of, hidden_terms, is_sum, terms_of
+from ngdt._inspection.rules import DEFAULT_TERMS, condition_of
 from ngdt.plotting._layout import children
 from ngdt.plotting._style import (
-    BLUE,
     DIRECTIONS,
-    RED,
     WEIGHT_COLORS,
     axes_of,
     draw_key,
@@ -19,9 +17,8 @@ from ngdt.plotting._style import (
     shortened,
 )
 
-# Longer names are cut.
-_NAME_LENGTH = 17
-_N_BARS = 5
+# Characters of a line of a rule, and of a name.
+_LINE_LENGTH, _NAME_LENGTH = 24, 17
 # Significant digits of numbers, where samples do not need more.
 _DIGITS = 4
 
@@ -49,38 +46,18 @@ def check_shape(shape, n_features):
 
 
 def _draw_split(ax, captions, node, shape):
-    """Draw the weights of a node: as an image if a shape is given, else as a condition or bars."""
-    weights = captions.tree.dense_weights([node])[0]
+    """Draw the weights of a node as an image if a shape is given; else write its rule."""
     ax.set(xticks=[], yticks=[])
     if shape is not None:
+        weights = captions.tree.dense_weights([node])[0]
         limit = np.abs(weights).max(initial=0.0) or 1.0
         ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
         return
     ax.spines[:].set_color("0.8")
-    if is_sum(captions, node):
-        _draw_effects(ax, captions, weights)
-        return
     digits = _DIGITS if captions.summary is None else None
-    condition = condition_of(captions, node, digits=digits).typeset
-    ax.text(0.5, 0.5, textwrap.fill(condition, _NAME_LENGTH), ha="center", va="center",
+    condition = condition_of(captions, node, DEFAULT_TERMS, digits).typeset
+    ax.text(0.5, 0.5, textwrap.fill(condition, _LINE_LENGTH), ha="center", va="center",
             fontsize=8, transform=ax.transAxes, parse_math=False)
-
-
-def _draw_effects(ax, captions, weights):
-    """Draw the largest effects of a weighted sum as bars, and state the share of the others."""
-    features, effect = terms_of(captions, weights)
-    features = features[:_N_BARS]
-    middle = 0.5 * (len(features) - 1)
-    ax.set(xlim=(-1.1, 1.1), ylim=middle + (0.5 * _N_BARS + 0.1) * np.array([1, -1]))
-    for place, (j, length) in enumerate(zip(features, effect, strict=False)):
-        side = np.sign(weights[j])
-        ax.barh(place, side * length, color=RED if side > 0 else BLUE)
-        # The name is on the side of zero that the bar leaves free.
-        ax.text(-0.06 * side, place, captions.feature_names[j], va="center", fontsize=7,
-                ha="right" if side > 0 else "left", parse_math=False)
-    ax.axvline(0.0, color="0.4", linewidth=0.8)
-    ax.set_xlabel(
-        hidden_terms(captions, effect, _N_BARS), fontsize=6.5, color="0.4", labelpad=2)
 
 
 def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=None, X=None):
@@ -93,15 +70,12 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     image_shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels: the weights of a node are then drawn as
         an image. Where the sample is bright, red (positive) weights send it to the right and blue
-        (negative) ones to the left. Without it, the five largest effects are drawn as
-        bars: weight times standard deviation of the feature in training, or the weight if there
-        are no training samples, as for a `Tree`. The share of the other effects is
-        written below. A split on a single feature is written as a condition, which sends each
-        training sample as the tree does.
+        (negative) ones to the left. Without it, the rule is written, with the five largest
+        effects; `plot_tree` draws them as bars.
     nodes : sequence of int, default=None
         Ids of the internal nodes. None takes the root and its children that are internal nodes.
     feature_names : sequence of str, default=None
-        Labels of the bars; long names are cut. None takes ``feature_names_in_`` of the estimator.
+        Names of the columns; long names are cut. None takes ``feature_names_in_`` of the estimator.
     ax : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each node. None makes a new figure.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
@@ -142,10 +116,10 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     if ax is None:
         columns = max(1, len(nodes))
         figure, ax = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
-        if len(nodes):
-            draw_key(figure, DIRECTIONS)
-        else:
+        if not len(nodes):
             ax.set_axis_off()
+        elif image_shape is not None:
+            draw_key(figure, DIRECTIONS)
     axes = axes_of(ax, len(nodes))
     for node, panel in zip(map(int, nodes), axes, strict=True):
         _draw_split(panel, captions, node, image_shape)

@@ -563,7 +563,7 @@ def test_axes_that_are_given(plt, iris):
     assert plot_explanation(explanation, ax=axes) == list(axes[:2])
     with pytest.raises(ValueError, match="ax must be at least 2 matplotlib Axes, got 1"):
         plot_explanation(explanation, ax=axes[0])
-    with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
+    with pytest.raises(ValueError, match="n_terms must be a positive int or None, got 0"):
         plot_explanation(explanation, n_terms=0)
     with pytest.raises(TypeError, match=r"explanation must be of one sample: .*explain\(X\)\[0\]"):
         plot_explanation(model.explain(iris[0]))

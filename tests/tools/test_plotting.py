@@ -1,5 +1,6 @@
 """Plots: their contents, not their looks."""
 
+import re
 import sys
 
 import numpy as np
@@ -52,29 +53,16 @@ def test_weights_as_images():
         assert low == -high  # white means zero
 
 
-def test_weights_as_bars_name_the_features():
-    tree = Tree([[0.0, -3.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
-    (ax,) = plotting.plot_weights(tree, feature_names=["age", "income", "height"])
-    assert [text.get_text() for text in ax.texts] == ["income", "height"]
-    assert [bar.get_width() for bar in ax.patches] == [-1.0, pytest.approx(1 / 3)]
-
-
-def test_bars_are_effects_and_the_rest_is_stated():
+def test_rules_have_the_largest_effects():
     X = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(7)
     weights = 0.1 ** np.arange(7) * [4, 1, -8, 1, 2, 1, -7]     # effects 4, 1, 8, ..., nearly
     tree = Tree([weights], [0.0], [~0], [~1], np.eye(2))
-    effect = weights * X.std(axis=0)
-    order = np.argsort(-abs(effect))
-    rest = abs(effect[order[5:]]).sum() / abs(effect).sum()
-    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, X @ weights > 0)
-    for (ax,) in (plotting.plot_weights(fitted), plotting.plot_weights(tree, X=X)):
-        assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in order[:5]]
-        np.testing.assert_allclose([bar.get_width() for bar in ax.patches],
-                                   effect[order[:5]] / abs(effect).max())
-        assert ax.get_xlabel() == f"+ 2 more ({100 * rest:.0f} % of the effect)"
-    (ax,) = plotting.plot_weights(tree)     # no samples, no effects
-    assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in range(5)]
-    assert ax.get_xlabel() == "+ 2 more"
+    for found, size in ((plotting.plot_weights(tree, X=X), weights * X.std(axis=0)),
+                        (plotting.plot_weights(tree), weights)):
+        ((text,),) = (ax.texts for ax in found)
+        rule = " ".join(text.get_text().split())
+        assert re.findall(r"\bx\d", rule) == [f"x{j}" for j in np.argsort(-abs(size))[:5]]
+        assert "+ 2 more" in rule
 
 
 def test_conditions_of_plots_split_the_training_samples():
@@ -174,7 +162,9 @@ def test_names_are_those_of_the_data_frame(iris):
     X, y = pandas.DataFrame(iris[0][:, :2], columns=["length", "a name that is too long"]), iris[1]
     model = ObliqueTreeClassifier(2, optimizer=None, init="co2").fit(X, y)
     (ax, *_) = plotting.plot_weights(model)
-    assert {text.get_text() for text in ax.texts} == {"length", "a name t…too long"}
+    rule = " ".join(ax.texts[0].get_text().split())
+    assert " length" in rule
+    assert "a name t…too long" in rule
 
 
 def test_a_single_axes_will_do(classifier, plt):
