@@ -66,6 +66,11 @@ class Captions:
         counts = self.n_node_samples
         return None if counts is None else counts[self.tree.n_internal:]
 
+    @property
+    def std(self):
+        """Standard deviation of each feature; 1 where the samples are not known."""
+        return np.ones(self.tree.n_features) if self.summary is None else self.summary.std
+
     def is_number(self, feature):
         """Return whether a feature of the tree is a column of numbers."""
         return self.features[feature].kind == "number"

@@ -39,18 +39,22 @@ def without_constants(captions):
     tree = captions.tree
     if tree.slopes is None or not tree.n_internal:
         return captions
-    columns = _columns(captions)
+    columns, path = _columns(captions), tree.ancestors()
+    splits = _splits_of_columns(captions, columns)
     values, slopes = tree.values.copy(), tree.slopes.copy()
-    for leaf, allowed in _allowed_states(tree, columns):
+    for leaf in range(tree.n_leaves):
+        own, allowed = slice(*path.indptr[leaf:leaf + 2]), {}
+        for node, side in zip(path.indices[own].tolist(), path.data[own], strict=True):
+            if node in splits:
+                column, *may_go = splits[node]
+                allowed[column] = allowed.get(column, True) & may_go[int(side > 0)]
         for column, is_allowed in allowed.items():
             features, states = columns[column]
             states = states[is_allowed]
-            if not len(states):     # no sample comes here, but for unknown categories
-                continue
-            decided = (states == states[0]).all(axis=0)
-            features = features[decided]
-            values[leaf] += slopes[leaf][:, features] @ states[0, decided]
-            slopes[leaf][:, features] = 0.0
+            if len(states):     # else, no sample comes here, but for unknown categories
+                decided = (states == states[0]).all(axis=0)
+                values[leaf] += slopes[leaf][:, features[decided]] @ states[0, decided]
+                slopes[leaf][:, features[decided]] = 0.0
     tree = tree.replace(values=values, slopes=slopes, ranges=tree.ranges)
     summary = captions.summary
     return replace(
@@ -81,27 +85,17 @@ def _columns(captions):
     return columns
 
 
-def _allowed_states(tree, columns):
-    """Each leaf, and masks of the states of the columns that the splits above it use alone."""
-    column_of = np.empty(tree.n_features, dtype=np.intp)
-    for column, (features, _) in columns.items():
-        column_of[features] = column
-    stack = [(0, {})]
-    while stack:    # a chain may be deeper than Python's recursion limit
-        node, allowed = stack.pop()
-        if node < 0:
-            yield ~node, allowed
-            continue
+def _splits_of_columns(captions, columns):
+    """The splits on a single column: it, and masks of its states that go left, or right."""
+    splits, tree = {}, captions.tree
+    for node in range(tree.n_internal):
         weights = tree.dense_weights([node])[0]
-        used = np.flatnonzero(weights)
-        of_columns = set(column_of[used].tolist())
-        for is_left in (True, False):
-            below = allowed
-            if len(of_columns) == 1:
-                (column,) = of_columns
-                features, states = columns[column]
-                scores = states[:, np.isin(features, used)] @ weights[used]
-                may_go = np.isnan(scores) | ((scores <= tree.thresholds[node]) == is_left)
-                below = allowed | {column: allowed.get(column, True) & may_go}
-            children = tree.children_left if is_left else tree.children_right
-            stack.append((int(children[node]), below))
+        used = {captions.features[j].column for j in np.flatnonzero(weights)}
+        if len(used) == 1:
+            (column,) = used
+            features, states = columns[column]
+            own = features[weights[features] != 0]
+            scores = states[:, np.isin(features, own)] @ weights[own]
+            is_left, is_any = scores <= tree.thresholds[node], np.isnan(scores)
+            splits[node] = column, is_left | is_any, ~is_left
+    return splits

@@ -157,8 +157,7 @@ def terms_of(captions, weights):
         not known, the absolute weight instead.
     """
     features = np.flatnonzero(weights)
-    std = np.ones(len(weights)) if captions.summary is None else captions.summary.std
-    effect = effects(weights[features], std[features])
+    effect = effects(weights[features], captions.std[features])
     order = np.lexsort((-np.abs(weights[features]), -effect))
     return features[order], effect[order] / (effect.max(initial=0.0) or 1.0)
 

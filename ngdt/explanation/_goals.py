@@ -19,14 +19,13 @@ class ClassGoal:
     """
 
     def __init__(self, classes, best, target):
-        self.wanted = np.arange(len(classes)) != best if target is None else np.array(
-            [np.ndim(target) == 0 and label == target for label in classes], dtype=bool)
-        if target is not None and not self.wanted.any():
-            raise ValueError(
-                f"target must be one of the classes {classes.tolist()}, got {target!r}")
-        if self.wanted[best]:
-            raise ValueError(
-                f"target must be another class than the predicted one, got {target!r}")
+        self.wanted = np.array([
+            target is None or (np.ndim(target) == 0 and label == target) for label in classes],
+            dtype=bool)
+        if not self.wanted.any() or (self.wanted[best] and target is not None):
+            others = np.delete(classes, best).tolist()
+            raise ValueError(f"target must be one of the other classes {others}, got {target!r}")
+        self.wanted[best] = False
 
     def accepts(self, leaf, outputs):
         """Return whether samples of these leaves and outputs meet the goal, bool of shape (n,)."""

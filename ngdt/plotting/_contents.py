@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.structure import has_slopes
-from ngdt._inspection.importances import effects
 from ngdt._inspection.leaf_formulas import formula_of, mean_texts
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
@@ -101,9 +100,8 @@ class Contents:
             if self.value_range is None:
                 return "white"
             return blend(VALUE_COLOR, place_between(prediction[0], *self.value_range))
-        best, least = prediction.argmax(), 1 / len(prediction)
-        share = 1.0 if least == 1 else (prediction[best] - least) / (1 - least)
-        return blend(class_colors(len(prediction))[best], share)
+        share = place_between(prediction.max(), 1 / len(prediction), 1.0)
+        return blend(class_colors(len(prediction))[prediction.argmax()], share)
 
     # --- splits
 
@@ -209,22 +207,17 @@ class Contents:
         A number that is added to the slopes of all classes changes no probability. So only their
         differences matter, and bars show the differences from the mean.
         """
-        captions = self.captions
-        slopes = captions.tree.slopes[leaf] / 2     # no difference of two slopes overflows
-        features, effect = terms_of(captions, slopes.max(axis=0) - slopes.min(axis=0))
-        if not len(features):
-            return []
+        slopes, std = self.captions.tree.slopes[leaf], self.captions.std
+        features, effect = terms_of(self.captions, np.ptp(slopes, axis=0))
         shown = features[:_N_SLOPES]
-        std = np.ones(len(shown)) if captions.summary is None else captions.summary.std[shown]
-        slopes = slopes[:, shown]
-        lengths = effects((slopes - (slopes / len(slopes)).sum(axis=0)).ravel(),
-                          np.tile(std, len(slopes))).reshape(slopes.shape)
-        classes = np.array([slopes.argmin(axis=0), slopes.argmax(axis=0)])
-        lengths = np.take_along_axis(lengths, classes, axis=0) * [[-1], [1]]
-        colors = class_colors(len(slopes))
-        names = [self._factors[j] for j in shown]
-        bars = Bars(names, lengths / (np.abs(lengths).max() or 1.0),
-                    [[colors[c] for c in side] for side in classes])
+        if not len(shown):
+            return []
+        contrasts = ((slopes - slopes.mean(axis=0)) * std)[:, shown]
+        classes = np.array([contrasts.argmin(axis=0), contrasts.argmax(axis=0)])
+        lengths = np.take_along_axis(contrasts, classes, axis=0)
+        colors = np.array(class_colors(len(slopes)))[classes].tolist()
+        bars = Bars([self._factors[j] for j in shown], lengths / (np.abs(lengths).max() or 1.0),
+                    colors)
         return [bars, *self._hidden(effect, _N_SLOPES)]
 
     def _mean_image(self, leaf):

@@ -38,27 +38,23 @@ def plot_history(history, *, ax=None):
         if hasattr(model, "fit"):
             check_is_fitted(model)
         if not hasattr(model, "history_"):
-            hint = ": pass one of its trees, such as estimators_[0]" * hasattr(
-                model, "estimators_")
             raise TypeError("history must be a mapping or a fitted estimator of a single tree, got "
-                            f"{type(model).__name__}{hint}")
+                            f"{type(model).__name__}")
         history = model.history_
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
     (ax,) = axes_of(ax, 1)
-    lowest = np.inf
     for key, label, color in (("bound", "upper bound", RED), ("loss", "training loss", BLUE)):
         values = np.asarray(history.get(key, []), dtype=float)
         if len(values) and not np.isnan(values).all():
-            lowest = min(lowest, np.nanmin(values))
             ax.plot(range(1, len(values) + 1), values, label=label, marker=".", color=color)
     ax.set(xlabel="epoch", ylabel="loss (mean over training samples)")
     if not ax.get_lines():
         ax.text(0.5, 0.5, "no loss was recorded", ha="center", transform=ax.transAxes)
         return ax
     ax.legend(frameon=False)
-    if lowest > 0:
+    if min(np.nanmin(line.get_ydata()) for line in ax.get_lines()) > 0:
         ax.set_yscale("log")  # the loss falls steeply in the first epochs
         ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         ax.yaxis.set_major_formatter("{x:g}")

@@ -126,7 +126,7 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_tree(DecisionTreeClassifier().fit(*iris))
     forest = ObliqueForestClassifier(2, optimizer=None).fit(*iris)
     for history, hint in ((3, "int$"), (GaussianNB().fit(*iris), "GaussianNB$"),
-                          (forest, "Forest.*: pass one of its trees, such as estimators_")):
+                          (forest, "ForestClassifier$")):
         with pytest.raises(TypeError, match=rf"^history must be .*{hint}"):
             plotting.plot_history(history)
     with pytest.raises(NotFittedError):
