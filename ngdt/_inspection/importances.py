@@ -108,7 +108,7 @@ class _Shares:
 
     def __call__(self, weights):
         """Shares of shape (..., n_columns) for weights of shape (..., n_features)."""
-        share = effects(weights, self.std)
+        share = np.abs(weights) * self.std
         if self.groups is not None:
             share = self._by_column(share, np.sign(weights))
         total = share.sum(axis=-1, keepdims=True)
@@ -148,18 +148,3 @@ def used_features(tree):
     if tree.slopes is not None:
         used = np.append(used, np.flatnonzero(tree.slopes.any(axis=(0, 1))))
     return np.unique(used)
-
-
-def effects(weights, std):
-    """Absolute weights times standard deviations: how much each feature moves a weighted sum.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (..., n_features)
-    std : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (..., n_features)
-    """
-    return np.abs(weights) * std

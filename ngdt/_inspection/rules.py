@@ -12,7 +12,6 @@ import numpy as np
 
 from ngdt._core.structure import parents
 from ngdt._encoding.categories import visible
-from ngdt._inspection.importances import effects
 from ngdt._util.numbers import exact, format_number, percent, shortest
 
 # Significant digits of numbers for readers, and number of the features of a rule.
@@ -157,7 +156,7 @@ def terms_of(captions, weights):
         not known, the absolute weight instead.
     """
     features = np.flatnonzero(weights)
-    effect = effects(weights[features], captions.std[features])
+    effect = np.abs(weights[features]) * captions.std[features]
     order = np.lexsort((-np.abs(weights[features]), -effect))
     return features[order], effect[order] / (effect.max(initial=0.0) or 1.0)
 
@@ -330,15 +329,14 @@ def exact_limit(weight, threshold):
     float or None
         None if it is not next to the quotient, as where products underflow.
     """
-    above = np.float64(threshold) / weight
+    limit = np.float64(threshold) / weight
     with np.errstate(over="ignore"):
         for _ in range(3):
-            above = np.nextafter(above, np.inf)
+            limit = np.nextafter(limit, np.inf)
         for _ in range(6):
-            limit = np.nextafter(above, -np.inf)
+            above, limit = limit, np.nextafter(limit, -np.inf)
             if weight * limit <= threshold < weight * above:
                 return limit
-            above = limit
     return None
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids, node_means, paths
-from ngdt._inspection.importances import effects
 
 
 def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
@@ -111,7 +110,7 @@ def contributions(tree, values, leaf, x, mean, std):
         terms = side * w[features] * (x[features] - mean[features])
         share = np.maximum(terms, 0.0)
         if not share.any():
-            share = effects(w[features], std[features])
+            share = np.abs(w[features]) * std[features]
         if not share.any():
             share = np.ones(len(features))
         total[features] += np.outer(share / share.sum(), change)

@@ -71,13 +71,10 @@ class RangeGoal:
         if len(outputs) > 1:
             raise ValueError(f"target needs a model of a single target, not of {len(outputs)}")
         is_range = np.shape(target) == (2,) and all(isinstance(end, Real) for end in target)
-        if not (is_range and target[0] <= target[1]):
+        if not (is_range and target[0] <= target[1]) or target[0] <= outputs[0] <= target[1]:
             raise ValueError(
-                "target must be a range of predictions (low, high), whose ends may be infinite, "
-                f"got {target!r}")
-        if target[0] <= outputs[0] <= target[1]:
-            raise ValueError(
-                f"target must not contain the prediction {outputs[0]:g}, got {target!r}")
+                "target must be a range of predictions (low, high) without the present one, "
+                f"{outputs[0]:g}, whose ends may be infinite, got {target!r}")
         self.low, self.high = map(float, target)
 
     def accepts(self, leaf, outputs):

@@ -39,10 +39,8 @@ def term_lines(terms, n_terms):
     list of str
     """
     terms = terms.by_column()
-    rows = [(terms.base, terms.base_name)]
-    rows += [
-        (contribution, name if isnan(value) else (
-            "{} = {} (mean {})".format(name, *_value_and_mean(value, mean))))
+    rows = [(terms.base, terms.base_name)] + [
+        (contribution, _term(name, value, mean))
         for name, value, mean, contribution in terms._rows(n_terms)]
     # What is left by rounding errors of the sum is zero.
     least = 1e-12 * max((abs(number) for number, _ in rows if isfinite(number)), default=0.0)
@@ -85,11 +83,13 @@ def change_lines(what, changes, together, n_terms):
     return [f"changes to another {what}:", *(f"    {each}" for each in shown)]
 
 
-def _value_and_mean(value, mean):
-    """Both as text, with so many digits that these tell by how much they differ."""
+def _term(name, value, mean):
+    """A term, where it has a number with its mean: their digits tell by how much they differ."""
+    if isnan(value):
+        return name
     # The mean of a standardized feature is zero but for the rounding errors of its sum.
     mean = 0.0 if abs(mean) < 1e-12 * abs(value) else mean
-    return beside(value, mean, decimals=1), beside(mean, value)
+    return f"{name} = {beside(value, mean, decimals=1)} (mean {beside(mean, value)})"
 
 
 def answers_of(captions, node):

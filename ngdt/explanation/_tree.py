@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -149,14 +148,11 @@ class TreeExplanation(Explanation):
                 lines += term_lines(decision.terms, n_terms)
         for name, terms in self.leaf_terms.items():
             lines += [self._leaf_title(name, terms), *term_lines(terms, n_terms)]
-        return lines + self._change_lines(n_terms)
-
-    def _change_lines(self, n_terms):
-        if not self._context.captions.tree.n_internal and self._context.classes is None:
-            return []
-        return change_lines(
-            "leaf" if self._context.classes is None else "class", self.changes_of_one_column(),
-            self.smallest_change(), n_terms)
+        of_classes = self._context.classes is not None
+        if captions.tree.n_internal or of_classes:
+            lines += change_lines("class" if of_classes else "leaf", self.changes_of_one_column(),
+                                  self.smallest_change(), n_terms)
+        return lines
 
     def sums(self):
         """The margins of the path and the sums of a linear leaf.
@@ -205,25 +201,18 @@ class ExplainsTree(Explains):
     """Mixin of trees, which explain their predictions."""
 
     def _explanations(self, X, feature_names):
-        captions = captions_of(self, feature_names=feature_names)
-        context, (X, rows) = Context([self], captions), encoded_rows(self, X)
-        data = captions.tree.samples_of(X)
-        leaf = captions.tree.apply_samples(data)
-        outputs, path = captions.tree.leaf_predictions(leaf, data), paths(captions.tree, leaf)
-        ways = (slice(*bounds) for bounds in pairwise(path.indptr))
-        return [
-            _explain(context, X[[i]], row, int(leaf[i]), outputs[i], path.indices[way],
-                     path.data[way] > 0)
-            for i, (row, way) in enumerate(zip(rows, ways, strict=True))]
+        context = Context([self], captions_of(self, feature_names=feature_names))
+        X, rows = encoded_rows(self, X)
+        return [_explain(context, X[[i]], row) for i, row in enumerate(rows)]
 
 
-def _explain(context, X, row, leaf, outputs, nodes, is_right):
-    """The explanation of a sample, which is also given as the tree reads it: a matrix.
-
-    `nodes` are those on its path, and `is_right` says where it goes.
-    """
-    tree = context.captions.tree
+def _explain(context, X, row):
+    """The explanation of a sample, which is also given as the tree reads it: a matrix."""
+    tree, names = context.captions.tree, row.names(context)
     data = tree.samples_of(X)
+    leaf = tree.apply_samples(data)
+    path, (outputs,) = paths(tree, leaf), tree.leaf_predictions(leaf, data)
+    nodes, is_right = path.indices, path.data > 0
     margins = tree.scores_of(data)[0, nodes]
     other = np.where(is_right, tree.children_left[nodes], tree.children_right[nodes])
     samples = np.zeros(len(nodes), dtype=np.int32)
@@ -232,7 +221,6 @@ def _explain(context, X, row, leaf, outputs, nodes, is_right):
     weights = tree.dense_weights(nodes)
     spread = norms(weights * context.std)
     distance = np.where(spread > 0, np.abs(margins) / spread, np.inf)
-    names = row.names(context)
     decisions = tuple(
         Decision(
             int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
@@ -240,17 +228,17 @@ def _explain(context, X, row, leaf, outputs, nodes, is_right):
             context.prediction(otherwise[k]))
         for k, node in enumerate(nodes))
     return TreeExplanation(
-        context.prediction(outputs), context, row, outputs, leaf, decisions,
-        _leaf_terms(context, row, leaf, outputs))
+        context.prediction(outputs), context, row, outputs, int(leaf[0]), decisions,
+        _leaf_terms(context, names, row.x, leaf[0], outputs))
 
 
-def _leaf_terms(context, row, leaf, outputs):
+def _leaf_terms(context, names, x, leaf, outputs):
     """The weighted sums of a linear leaf, by target."""
     tree, summary = context.captions.tree, context.captions.summary
     if not has_slopes(tree, leaf):
         return {}
     mean = context.mean if summary is None else summary.leaf_means[leaf]
-    values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
+    slopes = tree.slopes[leaf]
     if context.classes is not None:
         # Of two classes, the second one counts for the formula of a leaf, too.
         of, against = (1, 0) if len(outputs) == 2 else np.argsort(-outputs, kind="stable")[:2]
@@ -258,7 +246,7 @@ def _leaf_terms(context, row, leaf, outputs):
         title = f"{one_line(classes[of])} against {one_line(classes[against])}"
         return {title: WeightedSum._of(
             names, slopes[of] - slopes[against], x, mean, outputs[of] - outputs[against])}
-    totals = values + slopes @ x
+    totals = tree.values[leaf] + slopes @ x
     return {
         title: WeightedSum._of(names, slope, x, mean, total)
         for title, slope, total in zip(

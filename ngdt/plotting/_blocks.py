@@ -113,9 +113,9 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """Weights or samples as an image; without pixels, an empty frame."""
+    """Weights or samples as an image."""
 
-    pixels: np.ndarray | None
+    pixels: np.ndarray
     limits: tuple
     colors: str
     height: float = _IMAGE_SIDE
@@ -128,8 +128,6 @@ class Image:
 
     @property
     def width(self):
-        if self.pixels is None:
-            return self.height
         rows, columns = self.pixels.shape
         return self.height * min(max(columns / rows, 0.3), 4.0)
 
@@ -137,10 +135,9 @@ class Image:
         extent = (x - self.width / 2, x + self.width / 2, y + self.height, y)
         frame = [extent[0], extent[1], extent[1], extent[0], extent[0]]
         ax.plot(frame, [y, y, extent[2], extent[2], y], color=GREY, linewidth=0.8, zorder=3)
-        if self.pixels is not None:
-            low, high = self.limits
-            ax.imshow(self.pixels, extent=extent, cmap=self.colors, vmin=low, vmax=high,
-                      aspect="auto", zorder=2)
+        low, high = self.limits
+        ax.imshow(self.pixels, extent=extent, cmap=self.colors, vmin=low, vmax=high, aspect="auto",
+                  zorder=2)
 
 
 @dataclass(frozen=True)

@@ -229,9 +229,9 @@ class Contents:
         else:
             linear = ["linear"] * has_slopes(tree, leaf)
             title = ", ".join(self._class(tree.n_internal + leaf) + linear)
-        mean = means[leaf].reshape(self.shape) if counts[leaf] else None
+        limits = np.nanmin(means), np.nanmax(means)
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
-                Image(mean, (means.min(), means.max()), "gray_r")]
+                Image(means[leaf].reshape(self.shape), limits, "gray_r")]
 
 
 def mean_images(captions, leaf, X):
@@ -248,6 +248,7 @@ def mean_images(captions, leaf, X):
     -------
     counts : ndarray of int, shape (n_leaves,)
     means : ndarray of shape (n_leaves, n_features)
+        NaN, which is drawn as nothing, where there are none.
     """
     n_leaves = captions.tree.n_leaves
     counts = np.bincount(leaf, minlength=n_leaves)
@@ -255,7 +256,7 @@ def mean_images(captions, leaf, X):
         (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf)))
     total = member @ X
     total = total.toarray() if sparse.issparse(total) else total
-    return counts, total / np.maximum(counts, 1)[:, None]
+    return counts, total / np.where(counts > 0, counts, np.nan)[:, None]
 
 
 def blend(color, share):

@@ -20,8 +20,8 @@ from ngdt.plotting._style import (
 # Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
 # title of the figure, in inches.
 _BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.5, 0.2
-# Characters of a prediction, of a column, of a rule and of a line of the title of the figure.
-_SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 32, 28, 60, 65
+# Characters of a column, of a rule or a prediction, and of a line of the title of the figure.
+_NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 28, 60, 65
 _LINE_LENGTH = 40       # of two predictions that are side by side
 
 
@@ -92,17 +92,13 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
         _draw(panel, bars, has_zero=sides is not None)     # the boundary
         panel.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
         if sides is not None:
-            _draw_sides(panel, *sides, np.size(explanation.prediction.value) > 1)
+            _draw_sides(panel, *sides)
     return axes
 
 
-def _draw_sides(ax, left, right, has_several):
+def _draw_sides(ax, *sides):
     """Write the predictions of both sides of the boundary at the ends of the axis."""
-    if has_several:     # cut in the middle, the name of one target would have the number of another
-        left, right = (textwrap.shorten(side, _TITLE_LENGTH, placeholder=" …")
-                       for side in (left, right))
-    else:
-        left, right = shortened([left, right], _SIDE_LENGTH)
+    left, right = (textwrap.shorten(side, _TITLE_LENGTH, placeholder=" …") for side in sides)
     below = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
             (0.0, "left", f"← {left}", 16), (1.0, "right", f"{right} →", 16 + below)):

@@ -311,7 +311,7 @@ def test_wrong_ranges(iris, target):
 def test_a_range_must_not_hold_the_prediction(iris):
     X, y = iris
     (explanation,) = ObliqueTreeRegressor(1, optimizer=None).fit(X, y).explain(X[:1])
-    with pytest.raises(ValueError, match=r"^target must not contain the prediction .*, got"):
+    with pytest.raises(ValueError, match=r"^target must be .* without the present one, .*, got"):
         explanation.smallest_change((-1.0, 1.0))
 
 
