@@ -6,7 +6,6 @@ to half a unit in the last of the digits that are asked for.
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import isfinite
 
 import numpy as np
 
@@ -173,8 +172,13 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
         if summary is None or hidden or not len(features):
             rounded, room = [shortest(slope, digits) for slope in slopes[:n_terms]], tolerance
         else:
-            rounded, room = _round_slopes(
-                features, slopes, point, summary, digits, tolerance, abs(value))
+            # Another slope changes the prediction of a sample by at most the change times the
+            # largest distance of the feature from its center.
+            center, half_range = summary.center_and_half_range(features)
+            size = abs(value) + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)
+            rounded, _, error = round_weights(
+                slopes, np.abs(center - point) + half_range, size, tolerance, digits)
+            room = tolerance - error
     if not (room > 0 and np.isfinite(constant)):
         return _exact(value, features, slopes, limits)
     return Formula(
@@ -209,7 +213,6 @@ def mean_texts(captions, prediction, digits=None):
     """
     digits = digits or DEFAULT_DIGITS
     return [format_within(value, digits, tolerance_of(captions, output, digits))
-            if isfinite(value) else format_number(value)
             for output, value in enumerate(prediction.tolist())]
 
 
@@ -243,19 +246,6 @@ def _center(captions, leaf, feature):
     mean = float(captions.summary.leaf_means[leaf, feature])
     tolerance = _CENTER_TOLERANCE * captions.summary.std[feature]
     return Decimal(0) if abs(mean) <= tolerance else _near(mean, 1, tolerance)
-
-
-def _round_slopes(features, slopes, point, summary, digits, tolerance, size):
-    """Slopes, rounded, and what they leave of the tolerance for the constant: 0 if they cannot be.
-
-    Another slope changes the prediction of a sample by at most the change times the largest
-    distance of the feature from its center.
-    """
-    center, half_range = summary.center_and_half_range(features)
-    reach = np.abs(center - point) + half_range
-    size = size + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)
-    rounded, _, error = round_weights(slopes, reach, size, tolerance, digits)
-    return rounded, tolerance - error
 
 
 class LinearTable:

@@ -126,16 +126,16 @@ def category_rule_of(captions, node):
 
 def _boolean_rule(captions, feature, weights, threshold):
     """The rule of a split on a bool; None if both values go the same way."""
-    true_is_left = bool(weights[feature] <= threshold)
-    if true_is_left == (threshold >= 0.0):
+    sides = {"True": bool(weights[feature] <= threshold), "False": bool(threshold >= 0.0)}
+    if sides["True"] == sides["False"]:
         return None
-    name, missing_is_left = captions.feature_names[feature], _missing_is_left(
-        captions, feature, weights, threshold)
+    name = captions.feature_names[feature]
+    missing_is_left = _missing_is_left(captions, feature, weights, threshold)
     if missing_is_left is None:
-        return CategoryRule(name, ["True"], true_is_left, "False")
+        return CategoryRule(name, ["True"], sides["True"], "False")
     # A missing one goes with the value that is not written.
-    listed = "True" if missing_is_left != true_is_left else "False"
-    return CategoryRule(name, [listed], true_is_left == (listed == "True"))
+    (listed,) = (each for each in sides if sides[each] != missing_is_left)
+    return CategoryRule(name, [listed], sides[listed])
 
 
 def terms_of(captions, weights):

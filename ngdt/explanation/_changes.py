@@ -152,12 +152,11 @@ class Columns:
             groups = [(j, group, number) for j in indicators for group, number in (
                 (self.context.features[j].categories, 1.0), (self.context.features[j].others, 0.0))]
             own = [group for j, group, number in groups if group and self.row.x[j] == number]
+            before = _Unnamed("rare" if own else "unknown")
             if column in self.row.gaps:
                 before = None
-            elif own:
-                before = own[0][0] if len(own[0]) == 1 else _Unnamed("rare")
-            else:
-                before = _Unnamed("unknown")
+            elif own and len(own[0]) == 1:
+                before = own[0][0]
             for j, group, number in groups:
                 if group and group not in own and group[0] is not None:
                     cleared = _changed(self.row.x, indicators, 0.0)

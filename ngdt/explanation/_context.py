@@ -148,8 +148,7 @@ class Context:
         best = outputs.argmax()
         proba = outputs if self._is_forest else softmax(outputs)
         # As Python's own type, which prints without numpy's name.
-        (label,) = self.classes[[best]].tolist()
-        return Prediction(label, float(proba[best]))
+        return Prediction(self.classes.tolist()[best], float(proba[best]))
 
 
 class Row(NamedTuple):

@@ -170,12 +170,11 @@ class _Plan:
 
     def _tops(self):
         """Top of the boxes of each level, and the bottom of the last."""
-        tops, y = [], 0.0
-        for level in range(1 + max(self._depth.values())):
-            tops.append(y)
-            y += _LEVEL_GAP + max(
-                box.height for item, box in self._boxes.items() if self._depth[item] == level)
-        return tops, y - _LEVEL_GAP
+        heights = np.zeros(1 + max(self._depth.values()))
+        np.maximum.at(heights, [*self._depth.values()], [
+            box.height for box in self._boxes.values()])
+        bottoms = np.cumsum(heights + _LEVEL_GAP)
+        return bottoms - heights - _LEVEL_GAP, bottoms[-1] - _LEVEL_GAP
 
     def draw(self, ax, fontsize, rounded):
         """Draw the tree on axes, with text of a size in points."""
