@@ -363,11 +363,11 @@ def _rounded(features, weights, threshold, summary, node, digits):
 
 def _nodes_with_the_sum_of(tree, node):
     """Nodes that repeat the sum of the root, if a node does; else the node alone."""
-    if (tree.dense_weights([node]) != tree.dense_weights([0])).any():
+    first, own = tree.dense_weights([0, node])
+    if not np.array_equal(first, own):
         return np.array([node])
-    first = tree.dense_weights([0])     # all at once may not fit into memory
-    return np.array([each for each in range(tree.n_internal)
-                     if np.array_equal(tree.dense_weights([each]), first)])
+    return np.array([each for each in range(tree.n_internal)      # all may not fit into memory
+                     if np.array_equal(tree.dense_weights([each])[0], first)])
 
 
 def round_weights(weights, reach, size, tolerance, digits):
@@ -439,21 +439,18 @@ class Condition:
     or_missing: bool = False
 
     def __str__(self):
-        if not self.relation:
-            return self.subject
-        return f"{self.subject} {self.relation} {format_number(self.limit)}{self._addition}"
+        return self._written(self.relation, "-")
 
     @property
     def typeset(self):
         """The condition of a left child with the signs of plots and pages."""
+        return self._written(_SIGNS.get(self.relation), "−")
+
+    def _written(self, relation, minus):
         if not self.relation:
             return self.subject
-        limit = format_number(self.limit).replace("-", "−")
-        return f"{self.subject} {_SIGNS[self.relation]} {limit}{self._addition}"
-
-    @property
-    def _addition(self):
-        return " (or missing)" if self.or_missing else ""
+        limit = format_number(self.limit).replace("-", minus)
+        return f"{self.subject} {relation} {limit}{' (or missing)' * self.or_missing}"
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):

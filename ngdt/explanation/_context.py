@@ -18,7 +18,6 @@ from ngdt._util.numbers import (
     format_within,
     whole_digits,
 )
-from ngdt.explanation._sums import Names
 
 # Significant digits of numbers for readers.
 DIGITS = 3
@@ -174,7 +173,10 @@ class Row(NamedTuple):
 
         Returns
         -------
-        Names
+        names, columns : list of str
+            Name of each feature, and of the column that it encodes.
+        values : dict of str to str
+            What to write for columns that are not one number, such as "city = Rome".
         """
         features, captions = context.features, context.captions
         columns = [captions.column_names[each.column] for each in features]
@@ -182,19 +184,17 @@ class Row(NamedTuple):
             f"{name} (missing)" if each.kind == "number" and each.column in self.gaps else name
             for name, each in zip(context.factors, features, strict=True)]
         values = {}
-        for name, column, each, x in zip(
-                captions.feature_names, columns, features, self.x, strict=True):
+        for j, (column, each, x) in enumerate(zip(columns, features, self.x, strict=True)):
             shown, is_gap = one_line(column), each.column in self.gaps
             if x == 1 and each.kind != "number":
-                values[column] = one_line(name)
+                values[column] = one_line(captions.feature_names[j])
             elif x == 0 and each.others:
                 values[column] = each.other_name(shown)
             elif each.kind == "category":
                 values.setdefault(column, f"{shown} is {'missing' if is_gap else 'unknown'}")
-        for j in captions.booleans:
-            if features[j].column not in self.gaps:
-                values[columns[j]] = f"{one_line(columns[j])} is {bool(self.x[j])}"
-        return Names(names, columns, values)
+            elif j in captions.booleans and not is_gap:
+                values[column] = f"{shown} is {bool(x)}"
+        return names, columns, values
 
 
 def encoded_rows(model, X):

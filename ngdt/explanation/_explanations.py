@@ -26,16 +26,11 @@ class Explanation(ABC):
     _row: Row
     _outputs: np.ndarray
 
-    @property
-    def _best(self):
-        """Index of the predicted class."""
-        return int(self._outputs.argmax())
-
     def _goal(self, target):
         """The predictions that changes are to reach."""
         if self._context.classes is None:
             return RangeGoal(self._outputs, target)
-        return ClassGoal(self._context.classes, self._best, target)
+        return ClassGoal(self._context.classes, self._outputs.argmax(), target)
 
     @abstractmethod
     def _outputs_of(self, points):

@@ -84,7 +84,7 @@ class ForestExplanation(Explanation):
         """
         context = self._context
         if context.classes is not None:
-            outputs = {f"probability of {self.prediction.label}": self._best}
+            outputs = {f"probability of {self.prediction.label}": self._outputs.argmax()}
         else:
             titles = context.titles_of_targets(len(self._outputs), "prediction")
             outputs = {title: k for k, title in enumerate(titles)}

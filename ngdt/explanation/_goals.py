@@ -85,8 +85,6 @@ class RangeGoal:
         """Sets of inequalities, as for `ClassGoal`; predictions cut at a limit may need none."""
         value, slopes = tree.values[leaf, 0], tree.slopes[leaf, 0]
         least, most = (-np.inf, np.inf) if tree.ranges is None else tree.ranges[leaf, 0]
-        if most < self.low or least > self.high:
-            return
         ends = [(1.0, self.high - value)] * bool(most > self.high)
         ends += [(-1.0, value - self.low)] * bool(least < self.low)
         signs, limits = np.reshape(ends, (-1, 2)).T

@@ -1,29 +1,10 @@
 """Weighted sums of features, term by term."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ngdt._inspection.rules import one_line
-
-
-class Names(NamedTuple):
-    """Names of the terms of a sum.
-
-    Attributes
-    ----------
-    features : list of str
-        Name of each feature.
-    columns : list of str
-        Name of the column that each feature encodes.
-    values : dict of str to str
-        What to write for columns that are not one number, such as "city = Rome".
-    """
-
-    features: list
-    columns: list
-    values: dict
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +51,8 @@ class WeightedSum:
 
         Parameters
         ----------
-        names : Names
-            Of all features.
+        names : tuple
+            Of all features, as `Row.names` returns them.
         weights, x, mean : ndarray of shape (n_features,)
             Features of weight zero are left out.
         total : float
@@ -79,15 +60,16 @@ class WeightedSum:
         contributions : ndarray of shape (n_features,), default=None
             Of a forest, whose weights are NaN.
         """
+        names, columns, of_columns = names
         name = "at the mean" if contributions is None else "mean prediction"
         added = weights * (x - mean) if contributions is None else contributions
         features = np.flatnonzero(weights)
         features = features[np.argsort(-np.abs(added[features]), kind="stable")]
         added = added[features]
         return cls(
-            [names.features[j] for j in features], x[features], mean[features], weights[features],
+            [names[j] for j in features], x[features], mean[features], weights[features],
             added, float(total), float(total) - _sum(added), name,
-            [names.columns[j] for j in features], names.values)
+            [columns[j] for j in features], of_columns)
 
     def by_column(self):
         """The sum with one term for each column, as text and pictures show it.

@@ -1,7 +1,6 @@
 """Contents of the boxes in a plot of a tree."""
 
 import textwrap
-from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -269,11 +268,10 @@ def blend(color, share):
 def _short_numbers(rule, digits):
     """Weights and threshold of a rule, rounded to fit a box, and "about " if they are rounded."""
     numbers = [*rule.weights, rule.threshold]
-    if all(len(format_number(abs(number))) <= _NUMBER_LENGTH for number in numbers):
-        return rule.weights, rule.threshold, ""
-    *weights, threshold = (
-        shortest(number, digits or DEFAULT_DIGITS) if number else Decimal(0) for number in numbers)
-    return weights, threshold, "about "
+    *weights, threshold = fitting = [
+        number if len(format_number(abs(number))) <= _NUMBER_LENGTH
+        else shortest(number, digits or DEFAULT_DIGITS) for number in numbers]
+    return weights, threshold, "about " * (fitting != numbers)
 
 
 def _wrapped(text):

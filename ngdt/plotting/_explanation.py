@@ -61,11 +61,8 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     ['x2 ≤ 2.45: yes']
     """
     plt = import_pyplot()
-    if isinstance(explanation, tuple):
-        raise TypeError("explanation must be of one sample: pass one of the tuple, such as "
-                        "model.explain(X)[0]")
     if not hasattr(explanation, "_panels"):
-        raise TypeError("explanation must be one that model.explain(X) returns, got "
+        raise TypeError("explanation must be that of one sample, such as model.explain(X)[0], got "
                         f"{type(explanation).__name__}")
     check_counts(n_terms=n_terms)
     panels = [
@@ -129,20 +126,17 @@ def _draw(ax, bars, has_zero):
         return
     begins, ends, names, colors = zip(*bars, strict=True)
     places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
-    ax.barh(places, lengths, left=begins, color=colors, height=0.72)
+    numbers = [ends[0], *lengths[1:-1], ends[-1]]
+    signs = ["", *("+" if length >= 0 else "" for length in lengths[1:-1]), ""]
+    ax.bar_label(
+        ax.barh(places, lengths, left=begins, color=colors, height=0.72),
+        [f"{sign}{format_value(float(number))}".replace("-", "−")
+         for sign, number in zip(signs, numbers, strict=True)],
+        padding=6, fontsize=7, color="0.3",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     # From the end of each bar to the start of the next one.
     ax.vlines(ends[:-1], places[:-1], places[1:], color="0.6", linewidth=0.8)
     ax.plot([begins[0], ends[-1]], places[[0, -1]], "o", color=DARK, markersize=5)
-    for place, (begin, end, _, _) in enumerate(bars):
-        is_end = place in (0, places[-1])
-        number = float(end if is_end else end - begin)
-        on_right = number >= 0
-        ax.annotate(
-            f"{'+' if on_right and not is_end else ''}{format_value(number)}".replace("-", "−"),
-            (max(begin, end) if on_right else min(begin, end), place), fontsize=7, color="0.3",
-            va="center", ha="left" if on_right else "right", xytext=(6 if on_right else -6, 0),
-            textcoords="offset points",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
     if has_zero or low - span <= 0.0 <= high + span:

@@ -49,23 +49,22 @@ def plot_path(path, *, ax=None):
     draw(errors, path.train_error, "training", color=BLUE)
     if not np.isnan(path.validation_error).all():
         draw(errors, path.validation_error, "validation", color=RED)
-    errors.set(ylabel="error", ylim=(0, None))
+    errors.set_ylabel("error")
     draw(sizes, path.n_nonzero, "weights", color=BLUE)
-    sizes.set(ylabel="nonzero weights", ylim=(0, None))
+    sizes.set_ylabel("nonzero weights", color=BLUE)
     splits = sizes.twinx()
     draw(splits, path.n_internal, "splits", color=RED)
-    splits.set(ylabel="splits", ylim=(0, None))
-    for ax, color in ((sizes.yaxis, BLUE), (splits.yaxis, RED)):
-        ax.label.set_color(color)
+    splits.set_ylabel("splits", color=RED)
+    splits.set_ylim(0, None)
     for ax, spread, label in (
             (lengths, path.path_length, "path length (splits)"),
             (multiplications, path.n_multiplications, "multiplications per prediction")):
         ax.fill_between(
             path.Cs, spread.min, spread.max, color="0.9", label="range over samples")
         draw(ax, spread.mean, "mean over samples", color=BLUE)
-        ax.set(ylabel=label, ylim=(0, None))
+        ax.set_ylabel(label)
     for ax in axes:
-        ax.set(xscale="log", xlabel="C")
+        ax.set(xscale="log", xlabel="C", ylim=(0, None))
         if ax is not sizes:
             ax.legend(frameon=False)
     return axes

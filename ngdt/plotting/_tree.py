@@ -112,16 +112,14 @@ def plot_tree(
     ['yes', 'no', 'income ≤ 0.5', 'no', '88.1 %', 'yes', '88.1 %', 'no', 'yes']
     """
     plt = import_pyplot()
-    captions = readable_captions(
-        model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = readable_captions(model, feature_names=feature_names, class_names=class_names, X=X)
     check_shape(image_shape, captions.tree.n_features)
     check_counts(max_depth=max_depth, precision=precision)
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
         raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")
     images = None if image_shape is None or X is None else mean_images(
         captions, *leaves_and_samples(model, X))
-    contents = Contents(
-        captions, images, image_shape, filled, proportion, precision, node_ids)
+    contents = Contents(captions, images, image_shape, filled, proportion, precision, node_ids)
     plan = _Plan(contents, max_depth)
     if ax is None:
         fontsize = fontsize or _FONT_SIZE

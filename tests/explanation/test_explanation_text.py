@@ -565,7 +565,7 @@ def test_axes_that_are_given(plt, iris):
         plot_explanation(explanation, ax=axes[0])
     with pytest.raises(ValueError, match="n_terms must be a positive int or None, got 0"):
         plot_explanation(explanation, n_terms=0)
-    with pytest.raises(TypeError, match=r"explanation must be of one sample: .*explain\(X\)\[0\]"):
+    with pytest.raises(TypeError, match=r"of one sample, such as .*\(X\)\[0\], got Expl"):
         plot_explanation(model.explain(iris[0]))
 
 

@@ -133,7 +133,7 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_history(ObliqueTreeClassifier())
     with pytest.raises(TypeError, match="path must be"):
         plotting.plot_path(classifier)
-    with pytest.raises(TypeError, match=r"explanation must be one that .*, got ObliqueTree"):
+    with pytest.raises(TypeError, match=r"explanation must be that .*, got ObliqueTree"):
         plotting.plot_explanation(classifier)
 
 
