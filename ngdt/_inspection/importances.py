@@ -112,8 +112,7 @@ class _Shares:
         if self.groups is not None:
             share = self._by_column(share, np.sign(weights))
         total = share.sum(axis=-1, keepdims=True)
-        share /= np.where(total == 0, 1.0, total)
-        return share
+        return share / np.where(total == 0, 1.0, total)
 
     def _by_column(self, effect, sign):
         """Standard deviations of what columns add, from those of their features.

@@ -120,9 +120,9 @@ class Columns:
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""
-        column, x = self.context.features[feature].column, self.row.x.copy()
-        x[[each[:2] == (column, "missing") for each in self.context.features]] = 0.0
-        return x
+        column = self.context.features[feature].column
+        is_indicator = [each[:2] == (column, "missing") for each in self.context.features]
+        return _changed(self.row.x, is_indicator, 0.0)
 
     def with_other_values(self):
         """Samples in which one free column has another category, or the other one of two numbers.
@@ -179,7 +179,7 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
     predict : callable
         Takes an encoded sample, and returns its prediction, and whether that meets the goal.
     nearest_on_axes : callable
-        As `Regions.nearest_on_axes`.
+        As the function of this name, of a sample and of features only.
 
     Returns
     -------

@@ -34,14 +34,8 @@ class Key:
             lines[-1].append(entry)
         lines += [[(None, text)] for text in _remarks(contents, shown)]
         self._lines = [line for line in lines if line]
-
-    @property
-    def width(self):
-        return max(map(_line_width, self._lines), default=0.0)
-
-    @property
-    def height(self):
-        return LINE * _SIZE * len(self._lines)
+        self.width = max(map(_line_width, self._lines), default=0.0)
+        self.height = LINE * _SIZE * len(self._lines)
 
     def draw(self, ax, x, y, fontsize):
         """Draw the key; x is its left end and y its top."""
