@@ -38,7 +38,7 @@ def _picture(tree, path):
         return
     figure, axes = plt.subplots(
         1, 4, figsize=(12, 3), layout="constrained", width_ratios=(1, 1, 1, 1.6))
-    drawn = plot_weights(tree, image_shape=(8, 8), ax=axes[:3])
+    drawn = plot_weights(tree, (8, 8), ax=axes[:3])
     for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
     axes[0].set_xlabel("red pixels: to the right, blue: to the left", fontsize=9)

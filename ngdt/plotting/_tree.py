@@ -113,7 +113,8 @@ def plot_tree(
     """
     plt = import_pyplot()
     captions = readable_captions(model, feature_names=feature_names, class_names=class_names, X=X)
-    check_shape(image_shape, captions.tree.n_features)
+    if image_shape is not None:
+        check_shape(image_shape, captions.tree.n_features)
     check_counts(max_depth=max_depth, precision=precision)
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
         raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")

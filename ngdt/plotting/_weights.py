@@ -1,26 +1,10 @@
 """Plots of the weights of single nodes."""
 
-import textwrap
-from dataclasses import replace
-
 import numpy as np
 
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import DEFAULT_TERMS, condition_of
 from ngdt.plotting._layout import children
-from ngdt.plotting._style import (
-    DIRECTIONS,
-    WEIGHT_COLORS,
-    axes_of,
-    draw_key,
-    import_pyplot,
-    shortened,
-)
-
-# Characters of a line of a rule, and of a name.
-_LINE_LENGTH, _NAME_LENGTH = 24, 17
-# Significant digits of numbers, where samples do not need more.
-_DIGITS = 4
+from ngdt.plotting._style import DIRECTIONS, WEIGHT_COLORS, axes_of, draw_key, import_pyplot
 
 
 def check_shape(shape, n_features):
@@ -28,7 +12,7 @@ def check_shape(shape, n_features):
 
     Parameters
     ----------
-    shape : tuple of (int, int), or None
+    shape : tuple of (int, int)
     n_features : int
 
     Raises
@@ -36,8 +20,6 @@ def check_shape(shape, n_features):
     ValueError
         If they do not.
     """
-    if shape is None:
-        return
     sides = np.asarray(shape)
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.prod() != n_features:
         raise ValueError(
@@ -45,42 +27,22 @@ def check_shape(shape, n_features):
             f"features, got {shape!r}")
 
 
-def _draw_split(ax, captions, node, shape):
-    """Draw the weights of a node as an image if a shape is given; else write its rule."""
-    ax.set(xticks=[], yticks=[])
-    if shape is not None:
-        weights = captions.tree.dense_weights([node])[0]
-        limit = np.abs(weights).max(initial=0.0) or 1.0
-        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
-        return
-    ax.spines[:].set_color("0.8")
-    digits = _DIGITS if captions.summary is None else None
-    condition = condition_of(captions, node, DEFAULT_TERMS, digits).typeset
-    ax.text(0.5, 0.5, textwrap.fill(condition, _LINE_LENGTH), ha="center", va="center",
-            fontsize=8, transform=ax.transAxes, parse_math=False)
+def plot_weights(model, image_shape, *, nodes=None, ax=None):
+    """Plot the weights of single nodes as images, if the features are pixels.
 
-
-def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=None, X=None):
-    """Plot the weights of single nodes.
+    Where the sample is bright, red (positive) weights send it to the right and blue (negative) ones
+    to the left. For other features, `plot_tree` draws the weights as bars.
 
     Parameters
     ----------
     model : Tree or fitted estimator
         The tree with these nodes.
-    image_shape : tuple of (int, int), default=None
-        Shape of an image, if the features are its pixels: the weights of a node are then drawn as
-        an image. Where the sample is bright, red (positive) weights send it to the right and blue
-        (negative) ones to the left. Without it, the rule is written, with the five largest
-        effects; `plot_tree` draws them as bars.
+    image_shape : tuple of (int, int)
+        Shape of the images.
     nodes : sequence of int, default=None
         Ids of the internal nodes. None takes the root and its children that are internal nodes.
-    feature_names : sequence of str, default=None
-        Names of the columns; long names are cut. None takes ``feature_names_in_`` of the estimator.
     ax : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each node. None makes a new figure.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to take for the training samples. None takes the samples of the last call of `fit`
-        or `partial_fit`.
 
     Returns
     -------
@@ -93,15 +55,10 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     >>> from ngdt import Tree
     >>> from ngdt.plotting import plot_weights
     >>> tree = Tree(np.eye(1, 6), [0.5], [~0], [~1], [[0.0], [1.0]])
-    >>> [ax.get_title() for ax in plot_weights(tree, image_shape=(2, 3))]
+    >>> [ax.get_title() for ax in plot_weights(tree, (2, 3))]
     ['root']
     """
-    plt = import_pyplot()
-    captions = captions_of(model, feature_names=feature_names, X=X)
-    captions = replace(
-        captions, feature_names=shortened(captions.feature_names, _NAME_LENGTH),
-        column_names=shortened(captions.column_names, _NAME_LENGTH))
-    tree = captions.tree
+    plt, tree = import_pyplot(), captions_of(model).tree
     check_shape(image_shape, tree.n_features)
     titles = {}
     if tree.n_internal:
@@ -116,12 +73,15 @@ def plot_weights(model, *, image_shape=None, nodes=None, feature_names=None, ax=
     if ax is None:
         columns = max(1, len(nodes))
         figure, ax = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
-        if not len(nodes):
-            ax.set_axis_off()
-        elif image_shape is not None:
+        if len(nodes):
             draw_key(figure, DIRECTIONS)
+        else:
+            ax.set_axis_off()
     axes = axes_of(ax, len(nodes))
     for node, panel in zip(map(int, nodes), axes, strict=True):
-        _draw_split(panel, captions, node, image_shape)
+        weights = tree.dense_weights([node])[0]
+        limit = np.abs(weights).max(initial=0.0) or 1.0     # white means zero
+        panel.imshow(weights.reshape(image_shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
+        panel.set(xticks=[], yticks=[])
         panel.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return axes

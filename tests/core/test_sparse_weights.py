@@ -374,6 +374,6 @@ def test_plots():
     from ngdt.plotting import plot_tree, plot_weights
 
     tree = Tree(sparse.csr_array([[0.0, 1.0, 0.0, -2.0]]), [0.0], [~0], [~1], [[0.0], [1.0]])
-    image = plot_weights(tree, image_shape=(2, 2))[0].get_images()[0].get_array()
+    image = plot_weights(tree, (2, 2))[0].get_images()[0].get_array()
     assert_array_equal(image, [[0.0, 1.0], [0.0, -2.0]])
     plot_tree(tree)

@@ -86,8 +86,7 @@ def test_text_of_code_is_in_strings_and_comments(models, export, text):
 
 
 @pytest.mark.parametrize("plot", [
-    plotting.plot_tree, plotting.plot_weights,
-    lambda model: plotting.plot_weights(model, nodes=[model.tree_.n_internal - 1]),
+    plotting.plot_tree,
     lambda model: plotting.plot_explanation(model.explain(formulas()[0][:1])[0])])
 def test_no_name_is_drawn_as_a_formula(plot):
     pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -154,7 +153,7 @@ def test_controls_are_written_as_escapes(control):
         if not hasattr(model, "estimators_"):
             texts += [export(model) for export in (rules_text, export_graphviz, export_html)]
             texts += [*map(str, export_rules(model)), *export_frame(model)["rule"]]
-            plots += [partial(plotting.plot_tree, model), partial(plotting.plot_weights, model)]
+            plots += [partial(plotting.plot_tree, model)]
         for plot in plots:
             plot()
             drawn = pyplot.gcf().findobj(pyplot.Text)

@@ -17,7 +17,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._util.numbers import format_number
 from ngdt.export import export_html, export_text
 from ngdt.optimizers import LinearLeaves
-from ngdt.plotting import plot_tree, plot_weights
+from ngdt.plotting import plot_tree
 from ngdt.plotting._layout import centers, children, depths
 from ngdt.plotting._style import class_colors
 from ngdt.testing.strategies import trees
@@ -54,8 +54,6 @@ def test_names_that_are_cut_stay_different():
     assert all(name in found for name in columns[:2] + labels)
     assert columns[2] not in found
     assert columns[2] in export_html(tree, feature_names=columns)
-    rule = "".join(texts(plot_weights(tree, feature_names=columns)[0])[0].split())
-    assert all(name in rule for name in columns[:2])
 
 
 def test_the_tree_is_that_of_the_text(classifier, iris):
