@@ -150,16 +150,15 @@ class Categories:
     few : tuple
         Categories that count as unknown ones: rare ones, or the missing one, that have too few
         samples for a feature or tell nothing of the targets.
-    fill : tuple of float, or None
+    fill : tuple of float
         Values of the features for an unknown category: those of a rare one or, if none is rare,
         the means in training. At most two groups of categories have a single feature, of the last.
-        None, in files of before: each group has a feature, and without rare ones, all are 0.
     """
 
     frequent: tuple
     rare: tuple
-    few: tuple = ()
-    fill: tuple | None = None
+    few: tuple
+    fill: tuple
 
     @classmethod
     def fit(cls, values, deserves_feature):
@@ -220,13 +219,6 @@ class Categories:
         return {value: k - n_without for k, group in enumerate(groups) for value in group} | (
             dict.fromkeys(self.few, _FEW))
 
-    @property
-    def unknown(self):
-        """Values of the features for an unknown category, tuple of float."""
-        if self.fill is not None:
-            return self.fill
-        return (0.0,) * len(self.frequent) + (1.0,) * bool(self.rare)
-
     def __getstate__(self):
         # Without `feature`: skops cannot store a dictionary with None as a key.
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -234,7 +226,7 @@ class Categories:
     @property
     def n_features(self):
         """Number of features."""
-        return len(self.unknown)
+        return len(self.fill)
 
     def encode(self, values):
         """Encode values as the features of the column.
@@ -259,8 +251,8 @@ class Categories:
         features, numbers = feature[samples], np.ones(len(samples))
         filled = np.flatnonzero(feature <= _FEW)
         if len(filled):
-            (of_unknown,) = np.nonzero(self.unknown)
-            values = np.array(self.unknown)[of_unknown]
+            (of_unknown,) = np.nonzero(self.fill)
+            values = np.array(self.fill)[of_unknown]
             samples = np.append(samples, np.repeat(filled, len(values)))
             features = np.append(features, np.tile(of_unknown, len(filled)))
             numbers = np.append(numbers, np.tile(values, len(filled)))

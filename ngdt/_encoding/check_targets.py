@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import contextmanager
 from numbers import Real
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
-from ngdt._encoding.columns import TIMES, is_missing
+from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask, refuse_string
 from ngdt._util.warn import warn
 
+_OF_GAPS = "leave those samples out, or give them a label or a number"
 
 def warn_of_target(X, y):
     """Warn of the column of X that y was taken from: a tree would predict y from itself.
@@ -92,15 +93,8 @@ def check_targets(estimator, y, **check_params):
             f"This {name} estimator requires y to be passed, but the target y is None.")
     _refuse_no_array(y)
     refuse_mask("y", y, "leave those samples out")
-    has_gap, has_times = _gaps_and_times(y)
-    advice = ("leave those samples out, or give them a "
-              f"{'label' if is_classifier(estimator) else 'number'}")
-    if has_gap:
-        raise ValueError(f"y contains missing values: {advice}")
-    if has_times and is_numeric:
-        raise TypeError(
-            f"y holds dates or times, but {name} predicts numbers: convert it to numbers, such as "
-            "the days since a date, (y - y.min()) / np.timedelta64(1, 'D')")
+    if _has_gaps(y):
+        raise ValueError(f"y contains missing values: {_OF_GAPS}")
     if not check_params.get("multi_output") and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {y.shape} instead. For several labels "
@@ -108,37 +102,41 @@ def check_targets(estimator, y, **check_params):
     if not is_numeric:
         with error_prefix("y"):
             y = as_labels(y)
-    try:
+    with _helpful_errors(name, is_numeric):
         y = _check_y(y, estimator=estimator, **check_params)
-        with error_prefix("y"):
-            refuse_objects(y)
+        if is_numeric and y.dtype.kind in "Mm":
+            raise TypeError("dates or times")
+        refuse_objects(y)
         return y.astype(np.float64) if is_numeric and y.dtype.kind in "US" else y
+
+
+@contextmanager
+def _helpful_errors(name, is_numeric):
+    """Add advice to errors for missing values, and for what is no number."""
+    try:
+        yield
     except OverflowError as error:
         raise ValueError(f"y {TOO_LARGE}") from error
-    except ValueError as error:
-        if re.search("contains (NaN|infinity)", str(error)):
-            raise ValueError(f"{str(error).rstrip('.')}: {advice}") from error
-        if "could not convert string" not in str(error):
-            raise
-        text = re.sub(r"^np\.\w+_\((.*)\)$", r"\1", str(error).partition(": ")[2])
-        raise ValueError(
-            f"y holds text, such as {text}, but {name} predicts numbers: convert it to numbers, as "
-            "pandas.to_numeric does, without signs between thousands, or use a classifier, which "
-            "predicts labels") from error
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        if re.search("contains (NaN|infinity)", text):
+            raise ValueError(f"{text.rstrip('.')}: {_OF_GAPS}") from error
+        if is_numeric and (isinstance(error, TypeError) or "could not convert" in text):
+            raise type(error)(
+                f"y: {text}, but {name} predicts numbers: convert dates to numbers, such as the "
+                "days since one, (y - y.min()) / np.timedelta64(1, 'D'), and text as "
+                "pandas.to_numeric does, or use a classifier, which predicts labels") from error
+        raise type(error)(text if text.startswith("y") else f"y: {text}") from error
 
 
 def _refuse_no_array(y):
     """Refuse what is no list of targets, in words."""
     refuse_string("y", y, "target")
-    if isinstance(_read(y), nw.LazyFrame) and not hasattr(y, "__array__"):
-        raise TypeError("y is a lazy frame, which has no values yet: pass y.collect()")
-    reasons = {"has no order": (set, frozenset), "has names for its values": Mapping}
-    for reason, types in reasons.items():
-        if isinstance(y, types):
-            raise TypeError(f"y is a {type(y).__name__}, which {reason}: pass a list")
-    if hasattr(y, "__next__"):
+    is_lazy = isinstance(_read(y), nw.LazyFrame) and not hasattr(y, "__array__")
+    if is_lazy or hasattr(y, "__next__") or isinstance(y, set | frozenset | Mapping):
         raise TypeError(
-            f"y is a {type(y).__name__}, which gives its values one by one: pass a list")
+            f"y is a {type(y).__name__}, which is no list of targets: pass a list, or y.collect() "
+            "of a lazy frame")
 
 
 def as_labels(y):
@@ -167,11 +165,9 @@ def as_labels(y):
         column = as_labels(given.get_column(given.columns[0]).to_native())
         return column[:, None] if isinstance(column, np.ndarray) else y
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if kind == "T":
-        raise TypeError(
-            "an array of numpy.dtypes.StringDType, which scikit-learn does not read: convert it by "
-            "astype(object)")
-    if kind == "O" and getattr(y, "ndim", 1) == 1 and (
+    if kind == "T":     # a type of strings that scikit-learn does not read
+        y = y.astype(object)
+    if kind in "OT" and getattr(y, "ndim", 1) == 1 and (
             isinstance(y, (list, tuple)) or isinstance(getattr(y, "dtype", None), np.dtype)):
         _check_types([label for label in y if not is_missing(label)], isinstance(y, (list, tuple)))
     return y
@@ -189,10 +185,9 @@ def _check_types(labels, is_list):
             f"labels of several types, such as {first!r} and {text!r}: convert all to strings, or "
             "all to numbers")
     if not is_list and all(isinstance(label, Real | np.bool_) for label in others):
-        dtype = np.array(others).dtype      # object for integers that fit no type, and fractions
         raise TypeError(
-            f"Unknown label type: numbers as objects, such as {first!r}: convert them by "
-            f"astype({'str' if dtype.kind == 'O' else dtype.name!r})")
+            f"Unknown label type: numbers as objects, such as {first!r}: convert them all to one "
+            "type, by astype(int), astype(float) or astype(str)")
 
 
 def refuse_objects(labels):
@@ -215,20 +210,19 @@ def refuse_objects(labels):
                 "expected: convert them to strings")
 
 
-def _gaps_and_times(y):
-    """Return whether y has missing values, and whether it has dates, times or differences."""
+def _has_gaps(y):
+    """Return whether y has missing values; scikit-learn finds those of arrays of floats."""
     given = _read(y)
     if isinstance(given, (nw.Series, nw.DataFrame)):
-        found = [_in_series(each) for each in (
-            given.iter_columns() if isinstance(given, nw.DataFrame) else [given])]
-        return any(gap for gap, _ in found), any(times for _, times in found)
+        columns = given.iter_columns() if isinstance(given, nw.DataFrame) else [given]
+        return any(any(map(is_missing, each.to_list())) if each.dtype == nw.Object else
+                   each.is_null().any() for each in columns)
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if kind in "Mm":
         values = np.asarray(y)      # of objects for pandas with time zones, where isnat fails
-        return bool((values != values).any()), True
-    if kind not in "OT" or not isinstance(y, (list, tuple, np.ndarray)):
-        return False, False
-    return _in_objects(np.ravel(y) if isinstance(y, np.ndarray) else y)
+        return (values != values).any()
+    return kind in "OT" and isinstance(y, (list, tuple, np.ndarray)) and any(
+        map(is_missing, np.ravel(y) if isinstance(y, np.ndarray) else y))
 
 
 def _read(y):
@@ -242,13 +236,3 @@ def _read(y):
         raise ValueError(
             f"y has several columns of one name: rename them, or pass y.to_numpy(). {error}"
         ) from error
-
-
-def _in_series(series):
-    if series.dtype == nw.Object:
-        return _in_objects(series.to_list())
-    return bool(series.is_null().any()), series.dtype.is_temporal()
-
-
-def _in_objects(values):
-    return any(map(is_missing, values)), any(isinstance(value, TIMES) for value in values)

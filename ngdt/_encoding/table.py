@@ -15,7 +15,7 @@ from ngdt._encoding.categories import (
     category_text,
     plain_text,
 )
-from ngdt._encoding.columns import column_indices, is_missing
+from ngdt._encoding.columns import column_indices
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
 from ngdt._util.warn import warn
@@ -23,9 +23,8 @@ from ngdt._util.warn import warn
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
 _MAX_DENSE_BYTES = 2**28
-# Number of categories that a warning names; share of unknown values in a column above which there
-# is one.
-_MAX_SHOWN, _UNKNOWN_SHARE = 5, 0.05
+# Share of unknown values in a column above which there is a warning.
+_UNKNOWN_SHARE = 0.05
 # Number of values that are looked at together.
 _BLOCK_VALUES = 2**18
 
@@ -170,7 +169,7 @@ class Table:
             if deserves_feature(np.isnan(column[present])):
                 gaps.append(k)
         categories = tuple(
-            _fit_categories(values, deserves_feature, present, names[j], j not in raw.spelled)
+            _fit_categories(values, deserves_feature, present, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
         table = cls(tuple(names), numeric, categorical, fill, np.array(gaps, dtype=np.intp),
                     categories,
@@ -206,7 +205,7 @@ class Table:
         nan = float("nan")
         numbers = np.where(np.isin(self.numeric, self.incomplete), self.fill, nan)
         found = np.concatenate([numbers, np.full(len(self.gaps), nan), *(
-            (nan,) * each.n_features if each.fill is None or each.rare else each.fill
+            (nan,) * each.n_features if each.rare else each.fill
             for each in self.categories)])
         return _as_type(found, dtype)
 
@@ -233,7 +232,7 @@ class Table:
             groups, n_features = each.groups, each.n_features
             others = groups[0] if len(groups) > n_features else ()
             found += [Feature(int(j), "category", group, others, value) for group, value in zip(
-                groups[-n_features:], each.unknown, strict=True)]
+                groups[-n_features:], each.fill, strict=True)]
         return found
 
     def features_of(self, parameter, columns, words):
@@ -305,7 +304,8 @@ class Table:
             found.append((samples, first + features, numbers))
             first += categories.n_features
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
-                unknown.append(_describe_unknown(self.names[j], values, is_unknown, categories))
+                unknown.append(f"{percent(float(is_unknown.mean()))} of column {self.names[j]!r}, "
+                               f"such as {values[is_unknown.argmax()]!r}")
         if unknown and name is not None:
             warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
@@ -358,11 +358,8 @@ class Table:
         return dense > max(_MAX_DENSE_BYTES, stored)
 
 
-def _fit_categories(values, deserves_feature, present, name, warns):
-    """Learn the categories of a column from the samples that are present.
-
-    `warns` of a column of which there is no warning yet.
-    """
+def _fit_categories(values, deserves_feature, present, name):
+    """Learn the categories of a column from the samples that are present."""
     try:
         found = Categories.fit(
             values if present.all() else list(compress(values, present)), deserves_feature)
@@ -371,23 +368,12 @@ def _fit_categories(values, deserves_feature, present, name, warns):
             f"X: the categories of column {name!r} {error}. Convert them all to strings, as "
             f"X[{name!r}].astype(str) does, or all to numbers") from error
     # With fewer samples, two categories are always rare.
-    warns = warns and np.count_nonzero(present) >= 2 * MIN_SAMPLES
-    if warns and not found.frequent and len(found.rare) > 1:
+    if np.count_nonzero(present) >= 2 * MIN_SAMPLES and not found.frequent and (
+            len(found.rare) > 1):
         warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
             "feature, which is constant: drop the column, or put its values into groups")
     return found
-
-
-def _describe_unknown(name, values, is_unknown, categories):
-    """Describe the unknown values of a column."""
-    known = [value for group in categories.groups for value in group] + [*categories.few]
-    expected = ", ".join("missing ones" if is_missing(value) else repr(value)
-                         for value in known[:_MAX_SHOWN]) + ", ..." * (len(known) > _MAX_SHOWN)
-    share = percent(float(is_unknown.mean()))
-    first = values[is_unknown.argmax()]
-    example = "a missing one" if is_missing(first) else repr(first)
-    return f"{share} of column {name!r}, such as {example}, where {expected} were expected"
 
 
 def _has_nonfinite(values):

@@ -97,8 +97,11 @@ class ClassTargets:
         if classes is not None:
             return cls(classes)
         classes = np.unique(y)
-        if len(classes) > _MANY_AMOUNTS:
-            _warn_of_amounts(classes)
+        if len(classes) > _MANY_AMOUNTS and _are_amounts(classes):
+            warn(
+                f"y holds {len(classes)} different numbers, or texts that spell numbers, such as "
+                f"{classes.tolist()[0]!r}, and each is a class. For amounts, use a regressor, with "
+                "numbers, as pandas.to_numeric makes them of texts; for codes, y.astype(int)")
         return cls(classes)
 
     def encode(self, y):
@@ -342,19 +345,11 @@ class RegressionTargets:
             return self.n_outputs * decrease / relative
 
 
-def _warn_of_amounts(classes):
-    """Warn of many labels that are floats, or texts that spell numbers. Digits alone are codes."""
-    if classes.dtype.kind == "f":
-        warn(
-            f"y holds {len(classes)} different numbers as floats, and each is a class. For "
-            "amounts, use a regressor; for codes, y.astype(int)")
-    elif classes.dtype.kind in "OU" and not all(str(label).isdigit() for label in classes):
-        spelled = spelled_by(classes.tolist())
-        if spelled is not None and spelled.what == "numbers":
-            warn(
-                f"y holds {len(classes)} different texts that spell numbers, such as "
-                f"{spelled.example!r}, and each is a class. For amounts, convert them to numbers, "
-                f"{spelled.advice}, and use a regressor")
+def _are_amounts(classes):
+    """Return whether labels are floats, or texts that spell numbers. Digits alone are codes."""
+    return classes.dtype.kind == "f" or (
+        classes.dtype.kind in "OU" and not all(str(label).isdigit() for label in classes)
+        and spelled_by(classes.tolist())[0] == "numbers")
 
 
 def _check_not_negative(y, sample_weight, loss):

@@ -17,14 +17,13 @@ COMMANDS = {
     "compare": _compare, "demo": _demo}
 # Patterns of what programs do, as errors and warnings of `fit` say, and what to do here.
 _OPTIONS = {
-    r"X\.astype\(\{(.*?): 'category'(?:,( \.\.\.))?\}\)": r"--categorical \1\2",
+    r"X\.astype\(\{(.*?): 'category'\}\)": r"--categorical \1",
     r"decimal=',' of pandas\.read_csv": "--decimal ','",
     r"use a regressor": "give --task regression",
     r"use a classifier": "give --task classification",
-    r"as pandas\.to_numeric does( without)?": r"in the file\1",
+    r"as pandas\.to_numeric does": "in the file",
     r"after pandas\.to_datetime": "in the file, or leave it out by --drop",
     r"drop the column, or": "leave it out by --drop, or",
-    r"With errors='coerce', (others, such as .*), become missing values": r"Leave \1, empty",
     r"(can't encode character .*)": r"\1: write to a file, with --output"}
 
 

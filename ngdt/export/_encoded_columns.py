@@ -152,7 +152,7 @@ def _category_column(name, categories, first, dtype):
     missing_place = places.pop(None, UNKNOWN)
     few = tuple(category for category in categories.few if category is not None)
     column = CategoryColumn(name, first, places, missing_place,
-                            [float(dtype(value)) for value in categories.unknown], few)
+                            [float(dtype(value)) for value in categories.fill], few)
     if column.values_at(missing_place) == column.values_at(UNKNOWN):
         return replace(column, missing_place=UNKNOWN)
     return column

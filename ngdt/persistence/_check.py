@@ -154,9 +154,8 @@ def _(categories: Categories):
     require("frequent, rare and few", is_of(tuple, str | Real | np.bool_ | None, values)
             and len(categories.feature) == len(values))
     n_groups = len(categories.groups)
-    require("fill", fill is None or (
-        is_of(tuple, float, fill) and len(fill) == (1 if n_groups == 2 else n_groups)
-        and all(0 <= value <= 1 for value in fill)))
+    require("fill", is_of(tuple, float, fill) and len(fill) == (1 if n_groups == 2 else n_groups)
+            and all(0 <= value <= 1 for value in fill))
 
 
 @check.register

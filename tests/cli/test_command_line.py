@@ -595,7 +595,7 @@ def test_a_column_of_a_large_file_has_one_type(run, folder):
     table["y"] = (table["zip"] == "10115").astype(int)
     table.to_csv(folder / "large.csv", index=False)
     with warnings.catch_warnings():     # of text that spells numbers
-        warnings.filterwarnings("ignore", "X: column 'zip' is text")
+        warnings.filterwarnings("ignore", r"X: columns \['zip'\] are text")
         run("fit", "large.csv", "-t", "y", "-o", "large.ngdt", "--set", "optimizer=None",
             "max_depth=1")
     assert 'zip is "10115"' in run("show", "large.ngdt").out
@@ -628,9 +628,8 @@ def test_other_separators_and_decimal_signs(run, folder):
         "predict", "c.ngdt", "dots.csv").out
     printed = run("fit", "commas.csv", "-t", "y", "-q", "-o", "d.ngdt", "--set", "optimizer=None",
                   *how[:2])
-    assert printed.err.count("warning") == 1
-    assert "columns 'a', 'b' are text" in printed.err
-    assert "by --decimal ','; if they are codes, by --categorical 'a' ...\n" in printed.err
+    assert "columns ['a', 'b'] are text" in printed.err
+    assert "by --decimal ','; if they are codes, by --categorical 'a'\n" in printed.err
 
 
 def test_amounts_are_numbers(run, folder):
@@ -672,7 +671,7 @@ def test_signs_of_missing_numbers_are_named(run, folder):
     pd.DataFrame({"a": [*range(99, 0, -1), "?"], "y": [1.5, 2.5] * 50}).to_csv(
         folder / "signs.csv", index=False)
     printed = run("fit", "signs.csv", "-q", "-t", "y", "-o", "s.ngdt", "--set", "optimizer=None")
-    assert printed.err.endswith("--categorical 'a'. Leave others, such as '?', empty\n")
+    assert "numbers, in the file, without other texts, such as '?', or by" in printed.err
 
 
 def test_parameters_of_an_algorithm(run, folder, mistake):
@@ -758,8 +757,8 @@ def test_a_warning_of_each_fold_is_printed_once(run, folder):
         folder / "days.csv", index=False)
     printed = run("compare", "days.csv", "-t", "y", "-q", "-o", "days.html", "--models", "pruned",
                   "--folds", "3")
-    assert printed.err.count("warning") == 1
-    assert "its values spell dates, such as '2020-05-03'" in printed.err
+    assert printed.err.count("spell") == 1
+    assert "their values spell dates, such as '2020-05-03'" in printed.err
     assert printed.err.count("names of groups, by --categorical 'day'\n") == 1
     assert "a date, in the file, or leave it out by --drop;" in printed.err
 

@@ -95,14 +95,6 @@ def test_features_are_those_of_scikit_learn(column, max_categories, data):
             (None if pd.isna(value) else value) not in known for value in each]
 
 
-def test_files_of_before_keep_a_feature_for_each_of_two_categories():
-    found = Categories(("a", "b"), ("c",)).encode(["a", "b", "c", "d", None])
-    assert found.features.tolist() == [0, 1, 2, 2, 2]
-    found = Categories(("a", "b"), ()).encode(["b", "d", "a"])
-    assert (found.samples.tolist(), found.features.tolist()) == ([0, 2], [1, 0])
-    assert found.numbers.tolist() == [1.0, 1.0]
-
-
 @pytest.mark.parametrize("values", [["a", 1], [["a"]], [("a",)], [b"a"]])
 def test_values_that_are_no_categories_are_refused(values):
     with pytest.raises(TypeError):

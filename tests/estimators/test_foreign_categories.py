@@ -26,13 +26,13 @@ def fitted(request):
 
 @pytest.mark.parametrize(("sex", "share", "shown"), [
     (np.char.upper(SEX), 100, "'MALE'"), (np.where(SEX == "male", 1, 0), 100, "1"),
-    (pd.Series([None] * 40, dtype=str), 100, "a missing one"), (["male", "other"], 50, "'other'"),
+    (pd.Series([None] * 40, dtype=str), 100, "nan"), (["male", "other"], 50, "'other'"),
     (pd.Categorical(["other"] * 40), 100, "'other'"), ([0], 100, "0"), (["other"], 100, "'other'"),
     (np.where(np.arange(40) < 3, "other", SEX), 8, "'other'"),
     (["MALE", "FEMALE"] * 3, 100, "'MALE'")])
 def test_many_unknown_categories(fitted, sex, share, shown):
     message = (f"values that did not occur in training: {share} % of column 'sex', such as "
-               f"{shown}, where 'female', 'male' were expected")
+               f"{shown}. All count as unknown")
     with pytest.warns(UserWarning, match=re.escape(message)) as found:
         predicted = fitted.predict(frame(sex))
     assert len(found) == 1
@@ -50,8 +50,8 @@ def test_one_warning_for_all_columns():
     two = frame(SEX).assign(city=["Rome", "Oslo", "Lima", "Bern"] * 10)
     model = ObliqueTreeClassifier(optimizer=None).fit(two, Y)
     with pytest.warns(UserWarning, match=(
-            "training: 100 % of column 'sex', such as 'x', where .*; "
-            "100 % of column 'city', such as 1, where")) as found:
+            "training: 100 % of column 'sex', such as 'x'; 100 % of column 'city', such as 1. All")
+            ) as found:
         model.predict(two.assign(sex="x", city=1))
     assert len(found) == 1
 
@@ -71,7 +71,7 @@ def test_missing_values_that_occurred_in_training():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted.predict(frame(pd.Series([None] * 40, dtype=str)))
-    with pytest.warns(UserWarning, match="'female', 'male', missing ones were expected"):
+    with pytest.warns(UserWarning, match="100 % of column 'sex', such as 'MALE'"):
         fitted.predict(frame(np.char.upper(SEX)))
 
 

@@ -46,7 +46,7 @@ REGRESSORS = pytest.mark.parametrize("regressor", [
 @TIMES
 @REGRESSORS
 def test_dates_as_targets_of_regression(regressor, times):
-    with pytest.raises(TypeError, match=r"y holds dates or times, but Obl.*such as the days since"):
+    with pytest.raises(TypeError, match=r"^y: .*, but Obl.* such as the days since one"):
         regressor.fit(X, times)
 
 
@@ -67,7 +67,7 @@ def test_dates_may_be_labels():
 
 @REGRESSORS
 def test_bytes_as_targets_of_regression(regressor):
-    with pytest.raises(ValueError, match=r"y holds text.*b'a'.*predicts numbers"):
+    with pytest.raises(ValueError, match=r"^y: .*b'a'.*predicts numbers"):
         regressor.fit(X, np.array([b"a", b"b"] * 10))
 
 
@@ -89,11 +89,11 @@ def test_columns_that_are_no_list_are_refused(columns):
 
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"categorical_features": "job"}, r"^categorical_features must be a list of names, .* or "
-     r"'from_dtype', got 'job': pass \['job'\]$"),
-    ({"categorical_features": 1}, r"^categorical_features must be a .*, got 1: pass \[1\]$"),
+     r"'from_dtype', got 'job'$"),
+    ({"categorical_features": 1}, r"^categorical_features must be a .*, got 1$"),
     ({"categorical_features": "from_dtypes"}, r"got 'from_dtypes'. Did you mean 'from_dtype'\?$"),
     ({"leaf": LinearLeaves(features="age")}, r"^features of leaf must be a list of names, .* or "
-     r"'auto' or 'all' or 'path' or 'lasso', got 'age': pass \['age'\]$"),
+     r"'auto', or 'all', or 'path', or 'lasso', got 'age'$"),
     ({"leaf": LinearLeaves(features="pth")}, r"got 'pth'. Did you mean 'path'\?$"),
     ({"optimizer": LinearLeaves(features="age")},
      r"^features must be a list of indices below 5, .*, got 'age'. Names .* parameter leaf"),
@@ -119,7 +119,7 @@ def test_names_in_a_string_are_no_list_of_names():
     for name in ("sample_weight", "groups"):
         with pytest.raises(ValueError, match=rf"^{name}: .*, got 'x0'. Give a column, such as tab"):
             tree().fit(X, Y, **{name: "x0"})
-    with pytest.raises(ValueError, match=r"^fixed must be .* columns, got 'x0': pass \['x0'\]$"):
+    with pytest.raises(ValueError, match=r"^fixed must be .* columns, got 'x0'$"):
         model.explain(X[:1])[0].changes_of_one_column(fixed="x0")
     for write in (export_text, export_graphviz):
         with pytest.raises(ValueError, match=r"^feature_names must be .* 2 names, got 'ab'$"):

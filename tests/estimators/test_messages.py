@@ -127,7 +127,7 @@ def test_targets_of_another_task(iris):
     X, y = iris
     with pytest.raises(ValueError, match=r"got an array of shape \(150, 2\).*MultiOutputClassif"):
         tree().fit(X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match=r"y holds text, such as '.*', but .* or use a classifier"):
+    with pytest.raises(ValueError, match=r"^y: .*'no'.*, but .* or use a classifier"):
         ObliqueTreeRegressor().fit(X, np.array(["no", "yes", "no"])[y])
 
 
@@ -180,7 +180,7 @@ def test_a_fit_without_y(estimator):
 @ALL
 @pytest.mark.parametrize("y", [set(range(40)), (k % 2 for k in range(40))])
 def test_targets_without_an_order(estimator, y):
-    with pytest.raises(TypeError, match=r"^y is a (set|generator), which .*: pass a list$"):
+    with pytest.raises(TypeError, match=r"^y is a (set|generator), .*: pass a list, or"):
         estimator(optimizer=None).fit(X, y)
 
 
@@ -196,20 +196,20 @@ def test_targets_that_are_no_numbers(estimator, gap, name):
 def test_targets_that_are_no_list(estimator):
     with pytest.raises(ValueError, match=r"^y: expected .* got 'price'.* table\['price'\]$"):
         estimator(optimizer=None).fit(X, "price")
-    with pytest.raises(TypeError, match=r"^y is a dict, which has names .*: pass a list$"):
+    with pytest.raises(TypeError, match=r"^y is a dict, which is no list .*: pass a list"):
         estimator(optimizer=None).fit(X, dict(enumerate(Y)))
     frame = pytest.importorskip("polars").LazyFrame({"price": np.arange(40.0)})
-    with pytest.raises(TypeError, match=r"^y is a lazy frame.*y.collect\(\)$"):
+    with pytest.raises(TypeError, match=r"^y is a LazyFrame, .* y.collect\(\) of a lazy frame$"):
         estimator(optimizer=None).fit(X, frame)
 
 
 @ALL
 @pytest.mark.parametrize(("given", "message"), [
     ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
-    (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
-    ({"a": X[:, 0], "b": X[:, 1]}, r"got 1D dict.*as pandas.DataFrame\(X\)"),
-    ({"a": 1.0, "b": "x"}, r"got 1D dict.*as pandas.DataFrame\(\[X\]\)"),
-    ([{"a": 1.0, "b": "x"}] * 40, r"got 1D list.* rows as dicts .* as pandas.DataFrame\(X\)$")])
+    (["some text", "other text"] * 20, r"DataFrame\(\{'name': X\}\).*made numbers by a vectorizer"),
+    ({"a": X[:, 0], "b": X[:, 1]}, r"got 1D dict.* as dicts are pandas.DataFrame\(X\)"),
+    ({"a": 1.0, "b": "x"}, r"got 1D dict.*or pandas.DataFrame\(\[X\]\) of a dict"),
+    ([{"a": 1.0, "b": "x"}] * 40, r"got 1D list.* rows as dicts are pandas.DataFrame\(X\)")])
 def test_what_is_no_table(estimator, given, message):
     with pytest.raises((TypeError, ValueError), match=message):
         estimator(optimizer=None).fit(given, Y)

@@ -255,10 +255,7 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 @pytest.mark.parametrize(("labels", "message"), [
     ([1, "1"], "^y: labels of several types, such as 1 and '1': convert all"),
     (np.array(["1", 1], dtype=object), "^y: labels of several types, such as 1 and '1'"),
-    (np.array([1, 2], dtype=object), r"^y: Unknown .* as objects, such as 1: .*astype\('int64'\)"),
-    # By the type of the first one, others would become equal, or overflow.
-    (np.array([1, 1.5], dtype=object), r"convert them by astype\('float64'\)"),
-    (np.array([2**70, 0], dtype=object), r"convert them by astype\('str'\)"),
+    (np.array([1, 1.5], dtype=object), r"^y: Unknown .* as objects, such as 1: .* astype\(float\)"),
     ([2**70, 0], "^y: Unknown label type: int, where strings, numbers or bools were expected"),
     (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date, where"),
     ([object(), object()], "^y: Unknown label type: object, where strings, numbers or")])
@@ -282,12 +279,12 @@ def test_labels_of_types_of_pandas_that_are_no_labels_are_named():
             X, pd.Series(pd.date_range("2020", periods=20, tz="UTC")))
 
 
-def test_labels_of_string_dtype_are_refused():
+def test_labels_of_string_dtype_are_objects():
     if not hasattr(np.dtypes, "StringDType"):
         pytest.skip("numpy is older than 2.0")
     y = np.array(["a", "b"] * 10, dtype=np.dtypes.StringDType())
-    with pytest.raises(TypeError, match=r"^y: an array of .*StringDType.*by astype\(object\)"):
-        ObliqueTreeClassifier(2, optimizer=None).fit(np.zeros((20, 1)), y)
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(np.arange(20.0)[:, None] % 2, y)
+    assert (fitted.predict([[0.0], [1.0]]) == ["a", "b"]).all()
 
 
 def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
@@ -303,7 +300,7 @@ def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
 def test_many_labels_that_are_floats_are_warned_of():
     y = np.repeat(np.arange(60.0), 3)
     tree = ObliqueTreeClassifier(optimizer=None, max_depth=1)
-    with pytest.warns(UserWarning, match="60 different numbers as floats.*use a regressor"):
+    with pytest.warns(UserWarning, match="60 different numbers.*use a regressor"):
         tree.fit(y[:, None], y)
     for labels in (y.astype(int), y // 2):
         tree.fit(y[:, None], labels)
@@ -315,7 +312,7 @@ def test_many_labels_that_spell_amounts_are_warned_of():
     tree, X = ObliqueTreeClassifier(optimizer=None, max_depth=1), y[:, None]
     amounts, codes, few = ([each.format(k) for k in group] for each, group in (
         ("{:d},500", y), ("{:d}", y), ("{:d},500", y // 2)))
-    with pytest.warns(UserWarning, match="60 different texts.*'0,500'.*of currencies.*a regressor"):
+    with pytest.warns(UserWarning, match="60 .* texts.*'0,500'.* use a regressor"):
         tree.fit(X, amounts)
     for labels in (codes, few):
         tree.fit(X, labels)

@@ -325,7 +325,8 @@ def test_long_names_are_not_repeated(tmp_path):
         if each["class"] == "Table":
             each["arguments"]["categories"] = {"tuple": [{"object": 0}]}
     first = {"class": "Categories", "arguments": {
-        "frequent": {"tuple": categories}, "rare": {"tuple": []}}}
+        "frequent": {"tuple": categories}, "rare": {"tuple": []}, "few": {"tuple": []},
+        "fill": {"tuple": [0.0] * len(categories)}}}
     description["objects"] = [first, *objects]
     message = error_of(written(description, arrays), tmp_path / "model.ngdt")
     assert "encoded_feature_names_" in message
