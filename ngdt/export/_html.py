@@ -6,7 +6,6 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from ngdt._core.structure import has_slopes
 from ngdt._files.container import writing
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
@@ -46,7 +45,7 @@ def export_html(
         File to write. An existing one is replaced when the new one is complete. None writes none.
     title : str, default=None
         None takes what the tree is (`ObliqueTreeClassifier.kind_`) or, for a `Tree`, "Decision
-        tree", "Single leaf" or "Linear model". With another title, it is written below.
+        tree". With another title, it is written below.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
     n_terms : int, None or "auto", default="auto"
@@ -88,7 +87,8 @@ def export_html(
     script = _file("_tree.js")
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    kind, size = _kind(model, captions.tree), _size(captions)
+    kind, size = getattr(unwrap(model)[1], "kind_", "decision tree"), _size(captions)
+    kind = f"{kind[0].upper()}{kind[1:]}"
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(kind if title is None else str(title)),
         summary=escaped(size if title is None else f"{kind}: {size}"), key=nodes.key(),
@@ -106,15 +106,6 @@ def _file(name):
     return files("ngdt.export").joinpath(name).read_text(encoding="utf-8")
 
 
-def _kind(model, tree):
-    kind = getattr(unwrap(model)[1], "kind_", None)
-    if kind is not None:
-        return f"{kind[0].upper()}{kind[1:]}"
-    if tree.n_internal:
-        return "Decision tree"
-    return "Linear model" if has_slopes(tree) else "Single leaf"
-
-
 def _size(captions):
     tree, counts = captions.tree, captions.n_node_samples
     leaves = count(tree.n_leaves, "leaf", "leaves")
@@ -125,8 +116,7 @@ def _size(captions):
 def _items(captions, nodes, max_depth, unfolded):
     """The items of the tree, line by line."""
     answer = None
-    for type_, item, depth in traverse(
-            captions.tree, max_depth, right_first(captions)):
+    for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         if type_ == "split":
             is_open = unfolded is None or depth < unfolded
             expanded = f' aria-expanded="{"true" if is_open else "false"}"'
@@ -144,11 +134,9 @@ def _items(captions, nodes, max_depth, unfolded):
 
 def _item(node, answer, depth, expanded=""):
     name, head, body = node
-    said = "" if answer is None else f"{answer}: "
-    shown = "" if answer is None else f'<span class="answer">{answer}</span> '
-    place = "" if answer is None else (
-        f' aria-posinset="{1 if answer == "yes" else 2}" aria-setsize="2"')
+    said, shown = ("", "") if answer is None else (
+        f"{answer}: ", f'<span class="answer">{answer}</span> ')
     return (
-        f'<li role="treeitem" tabindex="{-1 if depth else 0}" aria-level="{depth + 1}"{place}'
+        f'<li role="treeitem" tabindex="{-1 if depth else 0}" aria-level="{depth + 1}"'
         f'{expanded} aria-label="{escaped(said + name)}">'
         f'<div class="node"><div class="head">{shown}{head}</div>{body}</div>')

@@ -7,7 +7,6 @@ import numpy as np
 from ngdt._core.structure import has_slopes, sums_below
 from ngdt._encoding.categories import visible
 from ngdt._inspection.leaf_formulas import (
-    LinearTable,
     formula_of,
     has_log_odds,
     is_linear_model,
@@ -33,7 +32,7 @@ from ngdt.export._parts import (
 )
 from ngdt.plotting._style import class_colors
 
-_MAX_CLASSES = 8       # that a leaf lists
+_MAX_CLASSES = 4       # that a node lists
 
 
 class NodeHtml:
@@ -78,39 +77,16 @@ class NodeHtml:
     def leaf(self, leaf):
         """A leaf and its prediction."""
         captions, number = self._captions, self._captions.tree.n_internal + leaf
-        if is_linear_model(captions.tree):
-            return self._linear_model(number)
-        lines = leaf_lines(captions, leaf, self._n_terms, self._digits)
-        text = "; ".join(lines)
-        name = "; ".join([f"leaf: {text}", *self._count(number)])
-        shares = (self._shares if captions.class_names is None else self._class_bars)(number)
+        how = self._n_terms, self._digits
+        lines = (linear_model_lines(captions, *how) if is_linear_model(captions.tree) else
+                 leaf_lines(captions, leaf, *how))
+        text = "; ".join(line.strip() for line in lines)
+        name, shares = "; ".join([f"leaf: {text}", *self._count(number)]), self._shares(number)
         if not has_slopes(captions.tree, leaf):
             return name, self._head(f"→ {text}", number), shares
         head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
-        formulas = "".join(f'<p class="quiet"><bdi>{escaped(line)}</bdi></p>' for line in lines)
-        return name, head, self._slopes(leaf) + formulas + shares
-
-    def _linear_model(self, number):
-        """A linear model as a table, with a row for each feature."""
-        table = LinearTable(self._captions, self._n_terms, self._digits)
-        is_sum = not table.heads
-        rows = [_row(map(_number, table.constants), "")]
-        for name, numbers, effect in zip(table.names, table.slopes, table.effect, strict=True):
-            bar = _bar(numbers[0] > 0, effect) if is_sum else ""
-            rows.append(_row(map(_number, numbers), f"× {_name(name)}", bar))
-        for word, numbers in zip(("at least", "at most"), table.limits, strict=False):
-            rows.append(_row(map(_number, numbers), word))
-        heads = "" if is_sum else "<tr>" + "".join(
-            f'<th class="number">{_name(head)}</th>' for head in table.heads) + "</tr>"
-        caption = f"<caption>{escaped(table.hidden)}</caption>" if table.hidden else ""
-        body = (f'<p class="quiet"><bdi>{escaped(table.title)}</bdi>, the sum of</p>'
-                f'<div class="wide"><table class="terms" role="presentation">{caption}{heads}'
-                f'{"".join(rows)}</table></div>')
-        lines = linear_model_lines(self._captions, self._n_terms, self._digits)
-        name = "; ".join([*(line.strip() for line in lines), *self._count(number)])
-        head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
-        shares = "" if self._captions.class_names is None else self._class_bars(number)
-        return name, head, body + shares
+        formulas = "\n".join(f"<bdi>{escaped(line)}</bdi>" for line in lines)
+        return name, head, f'{self._slopes(leaf)}<pre class="quiet">{formulas}</pre>{shares}'
 
     def key(self):
         """Key of the colours of the classes."""
@@ -125,32 +101,19 @@ class NodeHtml:
     def remarks(self, estimator):
         """Remarks on the bars and on the numbers of an estimator, as text."""
         captions, tree = self._captions, self._captions.tree
-        is_linear, has_odds = has_slopes(tree), has_log_odds(captions)
-        of_scores = is_linear and captions.class_names is not None and not has_odds
-        has_sums = any(is_sum(captions, node) for node in range(tree.n_internal))
-        leads = ["lead to “no”"] if has_sums else []
-        if is_linear and not of_scores:
-            raised = f"the odds of {captions.class_names[1]}" if has_odds else "the prediction"
-            leads.append(f"{'in a linear leaf, ' if has_sums else ''}raise {raised}")
         remarks = ["Samples that meet a condition go to “yes”, others to “no”"] * bool(
             tree.n_internal)
-        if leads:
-            effect = "" if captions.summary is None else " × standard deviation"
-            remarks.append(f"A bar beside a term is its effect, |weight|{effect}, to the right "
-                           f"where larger values {' or, '.join(leads)}")
-        of_leaf = "A linear leaf" if tree.n_internal else "The model"
-        if of_scores:
-            remarks.append(f"{of_leaf} has a score for each class; softmax of the scores gives the "
-                           "probabilities")
-        if is_linear:
-            shown = "prediction at the mean" if captions.class_names is None else (
-                "mean probabilities")
-            remarks.append(f"{of_leaf} has the {shown} of its samples" if tree.n_internal else
-                           f"What is written first is the {shown} of the samples")
-        remarks = remarks or ["All samples have the same prediction"]
+        if has_slopes(tree) or any(is_sum(captions, node) for node in range(tree.n_internal)):
+            remarks.append(
+                "A bar beside a term is its effect, |weight| × standard deviation, to the right "
+                "where larger values lead to “no” or raise the prediction of a leaf or, of two "
+                "classes, the odds of the second")
+        if has_slopes(tree):
+            remarks.append("A linear leaf begins with the mean prediction of its samples; softmax "
+                           "of the scores of classes gives their probabilities")
         for note in (note_on_shrinkage(estimator), note_on_missing(captions)):
             remarks += [note[:1].upper() + note[1:]] * bool(note)
-        return ". ".join(remarks) + "."
+        return ". ".join(remarks or ["All samples have the same prediction"]) + "."
 
     # --- elements
 
@@ -173,9 +136,10 @@ class NodeHtml:
         if self._captions.class_names is None:
             values = mean_texts(self._captions, prediction, self._digits)
             return [f"mean {', '.join(with_targets(self._captions.target_names, values))}"]
-        best = prediction.argmax()
-        share = format_probability(prediction[best], whole=100)
-        return [f"{self._captions.class_names[best]}: {share} %"]
+        largest = np.argsort(-prediction, kind="stable")[:_MAX_CLASSES]
+        return [", ".join(
+            f"{self._captions.class_names[k]}: {format_probability(prediction[k], whole=100)} %"
+            for k in largest)]
 
     def _terms(self, weights, features, numbers):
         """The terms of a sum as a table."""
@@ -183,8 +147,9 @@ class NodeHtml:
         _, effect = terms_of(captions, weights)
         rows = []
         for j, number, length in zip(features, numbers, effect, strict=False):
-            name = f"× {_name(factor(captions, j))}"
-            rows.append(_row([_number(number)], name, _bar(weights[j] > 0, length)))
+            name, bar = _name(factor(captions, j)), _bar(weights[j] > 0, length)
+            rows.append(f'<tr><td class="number">{_number(number)}</td><td>× {name}</td>'
+                        f"<td>{bar}</td></tr>")
         hidden = hidden_terms(captions, effect, self._n_terms)
         caption = f"<caption>{escaped(hidden)}</caption>" if hidden else ""
         return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
@@ -217,24 +182,6 @@ class NodeHtml:
         return (f'<span class="scale" aria-hidden="true"><i style="left:{place:.1f}%"></i></span>'
                 f"{text}")
 
-    def _class_bars(self, number):
-        """A bar for each class, the most probable first."""
-        prediction, names = self._predictions[number], self._captions.class_names
-        if np.isnan(prediction).any():
-            return ""
-        order = np.argsort(-prediction, kind="stable")
-        bars = "".join(
-            f'<div class="share"><span><i style="width:{100 * prediction[k]:.2f}%;'
-            f'background:{self._colors[k]}"></i></span>'
-            f"<span>{_name(names[k])}: {format_probability(prediction[k], whole=100)} %</span>"
-            "</div>"
-            for k in order[:_MAX_CLASSES])
-        if len(order) <= _MAX_CLASSES:
-            return bars
-        rest = 100 * prediction[order[_MAX_CLASSES:]].sum()
-        n_more = len(order) - _MAX_CLASSES
-        return f'{bars}<span class="quiet">{n_more} more: {rest:.3g} %</span>'
-
 
 def escaped(text):
     """Escape a text, so that it has no tag, no entity, no end of an attribute and no controls."""
@@ -247,11 +194,6 @@ def _name(name):
 
 def _number(number):
     return format_number(number).replace("-", "−")
-
-
-def _row(numbers, name, bar=""):
-    cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
-    return f"<tr>{cells}<td>{name}</td><td>{bar}</td></tr>"
 
 
 def _bar(is_positive, share):
