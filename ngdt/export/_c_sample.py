@@ -1,14 +1,13 @@
 """Samples in C, and their encoding as features."""
 
+import json
 import re
-from collections import Counter
 from string import Template
 
-from ngdt._inspection.rules import one_line
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import definition, literals, string
 from ngdt.export._encoded_columns import CategoryColumn
-from ngdt.export._parts import check_writable, writable
+from ngdt.export._parts import check_writable
 
 # Words of C and C++, and macros of the headers and of compilers.
 _RESERVED = re.compile("""
@@ -49,15 +48,12 @@ class CSample:
         self.names = {
             "name": name, "real": dtype, "n_features": len(self._columns),
             "sample": f"{name}_real *x", "width": f"{name}_n_features", "n_encoded": "",
-            "encode": "", "strings": "#include <string.h>\n" * (True in self._kinds),
-            "no_class": "; -1 where a NaN in x decides",
-            "no_number": "; NaN where a NaN in x decides"}
+            "encode": "", "strings": "#include <string.h>\n" * (True in self._kinds)}
         if self._is_encoded:
-            size = Template(code.N_ENCODED).substitute(name=name, n_encoded=model.n_features)
             self.names |= {
                 "sample": f"{name}_{'sample' if self._kinds else 'real'} *sample",
-                "width": f"{name}_n_encoded", "n_encoded": size, "no_class": "", "no_number": "",
-                "encode": Template(code.ENCODE).substitute(name=name)}
+                "width": f"{name}_n_encoded", "encode": self._filled(code.ENCODE),
+                "n_encoded": self._filled(code.N_ENCODED, n_encoded=model.n_features)}
 
     def declaration(self):
         """The type of a sample, if it is a struct."""
@@ -127,39 +123,25 @@ class CSample:
             f"        {name}_unknown_{j}, {len(column.unknown)}, x + {column.first})")
 
     def _filled(self, template, **more):
-        return Template(template).substitute(self.names, **more)
+        return Template(template).substitute(self.names | more)
 
 
 def _members(columns):
     """Names of the members of a struct: those of the columns, as far as they are identifiers."""
-    names, found = [column.name for column in columns], []
-    for name in names:
+    taken, found = {column.name for column in columns}, []
+    for name in [column.name for column in columns]:
         member = re.sub("[^A-Za-z0-9_]+", "_", name)
         if member != name:
             member = member.strip("_")
         if not re.match("[A-Za-z]", member):
             member = f"x{member}"
-        found.append(f"{member}_" if _RESERVED.fullmatch(member) else member)
-    return _unique(found, names)
-
-
-def _unique(members, names):
-    """Make members unique by numbers; those that are names of columns stay as they are."""
-    taken = {*names} & {*members}
-    numbers, found = Counter(), []
-    for member, name in zip(members, names, strict=True):
-        candidate = member
-        while candidate != name and candidate in taken:
-            numbers[member] += 1
-            candidate = f"{member}_{numbers[member] + 1}"
-        taken.add(candidate)
-        found.append(candidate)
+        while _RESERVED.fullmatch(member) or (member != name and member in taken):
+            member = f"{member}_"
+        taken.add(member)
+        found.append(member)
     return found
 
 
 def _comment(name):
     """A name within a comment, which it must not end."""
-    text = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode()
-        for each in writable(one_line(name)))
-    return text.replace("*/", "* /").replace("/*", "/ *")
+    return json.dumps(name)[1:-1].replace("*/", "* /").replace("/*", "/ *")

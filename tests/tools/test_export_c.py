@@ -323,14 +323,14 @@ def test_members_are_named_as_the_columns():
     header = export_c(fitted(ObliqueTreeRegressor, frame, np.arange(20)), header=True)
     assert header[header.index("typedef struct"):header.index("/* Predictions")] == """\
 typedef struct {
-    ngdt_real a_b_2;  /* a b */
+    ngdt_real a_b_;  /* a b */
     ngdt_real a_b;
-    ngdt_real a_b_3;  /* a.b */
+    ngdt_real a_b__;  /* a.b */
     ngdt_real class_;  /* class */
     ngdt_real x2nd;  /* 2nd */
-    ngdt_real x;  /* * / é */
-    ngdt_real x_2;  /* é */
-    ngdt_real x_3;  /* "" */
+    ngdt_real x;  /* * / \\u00e9 */
+    ngdt_real x_;  /* \\u00e9 */
+    ngdt_real x__;  /*  */
     const char *city;
 } ngdt_sample;
 
