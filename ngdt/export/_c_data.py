@@ -149,7 +149,7 @@ def definition(type_, name, width, items):
 
 
 def literals(values, dtype):
-    """Numbers as literals of C, without rounding; limits may be infinite.
+    """Numbers as literals of C, without rounding.
 
     Parameters
     ----------
@@ -161,9 +161,7 @@ def literals(values, dtype):
     list of str
     """
     suffix = "f" if dtype == "float" else ""
-    return [
-        f"{number}{suffix}" if np.isfinite(number) else "INFINITY" if number > 0 else
-        "-INFINITY" for number in rounded(values, TYPES[dtype])]
+    return [f"{number}{suffix}" for number in rounded(values, TYPES[dtype])]
 
 
 def string(text):

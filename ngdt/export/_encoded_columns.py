@@ -82,8 +82,7 @@ class CategoryColumn:
 
     def is_used(self, weights):
         """Return whether some feature of the column has a nonzero weight."""
-        terms, *rest = self.terms(weights)
-        return any(terms.values()) or any(rest)
+        return bool(weights[self.first:self.first + len(self.unknown)].any())
 
     def terms(self, weights):
         """Terms of each category, of a missing one, and of all others in a weighted sum."""
@@ -104,10 +103,7 @@ class CategoryColumn:
         """
         found = {}
         for category, place in self.places.items():
-            try:
-                number = float(category)
-            except OverflowError:
-                number = np.nan
+            number = float(category)
             if number != category:
                 raise ValueError(
                     f"model has the category {category!r} of column {self.name!r}, which is no "

@@ -126,11 +126,7 @@ def _classes(model, means):
     is_known = ~np.isnan(means).any(axis=1)
     classes = np.asarray(getattr(model, "classes_", np.arange(means.shape[1])))
     found = classes[np.where(is_known, means.argmax(axis=1), 0)]
-    if is_known.all():
-        return found
-    found = found.astype(object)
-    found[~is_known] = None
-    return found
+    return found if is_known.all() else np.where(is_known, found, None)
 
 
 def _variances(captions, model):

@@ -1,6 +1,5 @@
 """Trees in the language of Graphviz."""
 
-import re
 import textwrap
 
 import numpy as np
@@ -15,9 +14,6 @@ from ngdt.export._model import leaf_values
 from ngdt.export._parts import leaf_lines, terms_to_show, traverse, writable
 
 _WIDTH = 40     # of a line of a label, in characters
-# What no line ends within: products, and a sign or a relation with what follows.
-_GLUED = [(re.compile(r" ([*=]) "), "\xa0\\1\xa0"),
-          (re.compile(r"(?<= )([-+]|[<>]=?) "), "\\1\xa0")]
 _HUE = 0.08     # of regression: orange
 
 
@@ -101,7 +97,9 @@ def export_graphviz(
             leaves.append(f"{number};")
         elif type_ != "cut":
             continue
-        texts = [name] * node_ids + _lines_of(text)
+        # No line ends within a product.
+        parts = textwrap.wrap(text.replace(" * ", "\xa0*\xa0"), _WIDTH, break_long_words=False)
+        texts = [name] * node_ids + [part.replace("\xa0", " ") for part in parts]
         texts += [] if counts is None else [f"samples = {counts[number]}"]
         lines.append(f"{number} [label={_quoted(*texts)}{fill}];")
     if leaves_parallel:
@@ -112,14 +110,6 @@ def export_graphviz(
     head = ["digraph Tree {", f'node [shape=box{style}{white}, fontname="helvetica"];',
             'edge [fontname="helvetica"];']
     return writable("\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"]))
-
-
-def _lines_of(text):
-    """Lines that break before a sign or a relation, not after it, and not within a product."""
-    for found, glued in _GLUED:
-        text = found.sub(glued, text)
-    return [line.replace("\xa0", " ")
-            for line in textwrap.wrap(text, _WIDTH, break_long_words=False)]
 
 
 def _edges(node, children):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import constant_predictions
@@ -10,9 +9,8 @@ from ngdt._core.tree import Tree
 from ngdt._forest import ObliqueBoostingRegressor
 from ngdt._forest.base import ObliqueForest
 from ngdt._inspection.captions import captions_of, tree_of
-from ngdt._inspection.pipelines import transformers
+from ngdt._inspection.pipelines import unwrap
 from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
-from ngdt.path import TAOPathCV
 
 
 class ExportedModel:
@@ -20,7 +18,7 @@ class ExportedModel:
 
     Parameters
     ----------
-    model : Tree, fitted estimator, or Pipeline with no other step
+    model : Tree, fitted estimator, or search or Pipeline with no other step
     feature_names : sequence of str, default=None
         Names of the columns. None takes the names of the model.
 
@@ -56,17 +54,12 @@ class ExportedModel:
     """
 
     def __init__(self, model, feature_names=None):
-        while isinstance(model, Pipeline):
-            steps = list(transformers(model))
-            if steps:
-                raise ValueError(
-                    f"model is a pipeline whose step {steps[0]!r} transforms the columns, but only "
-                    "its last step can be exported: export model[-1], and give the result the "
-                    "columns that model[:-1].transform returns")
-            model = model[-1]
-        if isinstance(model, TAOPathCV):
-            check_is_fitted(model)
-            model = model.estimator_
+        steps, model = unwrap(model)
+        if steps:
+            raise ValueError(
+                f"model is a pipeline whose {type(steps[0]).__name__} transforms the columns, but "
+                "only its last step can be exported: export model[-1], and give the result the "
+                "columns that model[:-1].transform returns")
         if isinstance(model, ObliqueBoostingRegressor):
             raise TypeError(
                 "model must be a tree or a forest, got ObliqueBoostingRegressor: export each of "

@@ -48,13 +48,12 @@ class GraphBuilder:
         if not self._model.has_categories:
             return self._filled(*inputs, columns)
         named = list(zip(inputs, columns, strict=True))
-        numbers = [
-            (x, column) for x, column in named if not isinstance(column, CategoryColumn)]
         parts = [self._category(x, column) for x, column in named
                  if isinstance(column, CategoryColumn)]
-        if numbers:
-            x = self._concatenated([x for x, _ in numbers])
-            parts.insert(0, self._filled(x, [column for _, column in numbers]))
+        if len(parts) < len(named):
+            names, columns = zip(
+                *(each for each in named if not isinstance(each[1], CategoryColumn)), strict=True)
+            parts.insert(0, self._filled(self._concatenated(names), columns))
         return self._concatenated(parts)
 
     def _filled(self, x, columns):
@@ -187,15 +186,12 @@ class GraphBuilder:
             for label in classes:
                 check_writable(label, "ONNX")
             return self._constant(np.array(classes, dtype=object))
-        if all(isinstance(label, int | float) and label == int(label) for label in classes):
-            if max(classes) > np.iinfo(np.int64).max:
-                raise ValueError(
-                    f"model has the class {max(classes)}, beyond the largest integer that labels "
-                    "of ONNX may be: convert the labels to strings, and train anew")
+        if all(isinstance(label, int | float) and label == int(label)
+               and label <= np.iinfo(np.int64).max for label in classes):
             return self._constant(np.array(classes).astype(np.int64))
         raise TypeError(
-            f"model has the classes {classes}, but ONNX has labels that are all strings or all "
-            "integers")
+            f"model has the classes {classes}, but labels of ONNX are all strings or all integers "
+            "of 64 bits: convert the labels to strings, and train anew")
 
     def _as_numbers(self, name):
         return self._add("Cast", [name], to=self._type)

@@ -276,7 +276,7 @@ def test_the_tree_of_a_search_is_written_with_its_names(iris):
 def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
     tree = ObliqueTreeClassifier(1, optimizer=None)
     scaled = make_pipeline(StandardScaler(), tree).fit(iris.data, iris.target)
-    with pytest.raises(ValueError, match="step 'standardscaler' transforms the columns"):
+    with pytest.raises(ValueError, match="whose StandardScaler transforms the columns"):
         export(scaled)
     assert export(make_pipeline("passthrough", tree)) == export(tree)
     with pytest.raises(TypeError, match=r"convert it by Tree\.from_sklearn"):
@@ -314,7 +314,7 @@ def test_auto_shows_all_terms_of_a_linear_model_only(export):
 @pytest.mark.parametrize(("export", "message"), [
     (export_sql, "which SQL cannot hold"),
     (export_json, "classes or categories that JSON cannot hold"),
-    (export_onnx, "labels that are all strings or all integers")])
+    (export_onnx, "labels of ONNX are all strings or all integers")])
 def test_labels_that_a_language_lacks_are_refused(export, message, iris):
     if export is export_onnx:
         pytest.importorskip("onnx")
