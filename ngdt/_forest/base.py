@@ -121,12 +121,9 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
 
     def _cut_message(self, by_user):
-        why, n_trees = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s", self.n_estimators
-        if len(self.estimators_) == n_trees:
-            return (f"{why} shortened the training of the forest, which has all of its {n_trees} "
-                    "trees.")
+        why = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s"
         return (f"{why} shortened the training: the forest has {len(self.estimators_)} of "
-                f"{n_trees} trees.")
+                f"{self.n_estimators} trees.")
 
     @property
     def _is_default(self):
@@ -212,8 +209,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
     def _ensemble(self):
         """The kernel for all trees; made anew where `estimators_` has been changed."""
         trees, ensemble = self._trees(), self._kernel
-        if ensemble is None or len(trees) != len(ensemble.trees) or any(
-                a is not b for a, b in zip(trees, ensemble.trees, strict=True)):
+        if ensemble is None or [*map(id, trees)] != [*map(id, ensemble.trees)]:
             ensemble = self._kernel = Ensemble(trees, is_classifier(self))
         return ensemble
 

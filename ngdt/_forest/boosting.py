@@ -159,19 +159,13 @@ class ObliqueBoostingRegressor(
         if self.random_state is not None:
             forest.set_params(random_state=self.random_state)
         forest._validate_params()
-        if not resolve_loss(forest).is_squared:
+        draws = forest.bootstrap is not False or forest.max_samples is not None
+        if not (resolve_loss(forest).is_squared and draws) or (
+                forest.checkpoint is not None or forest.warm_start):
             raise ValueError(
-                f"the loss of estimator must be None or 'squared_error', got {forest.loss!r}: the "
-                "second forest is trained on differences")
-        if forest.checkpoint is not None:
-            raise ValueError(
-                "the checkpoint of estimator must be None: fit its forests one by one to keep them")
-        if forest.warm_start:
-            raise ValueError("warm_start of estimator must be False: all forests are trained anew")
-        if forest.bootstrap is False and forest.max_samples is None:
-            raise ValueError(
-                "the trees of estimator must draw samples, since the others tell what is missed: "
-                "use bootstrap='auto', or max_samples")
+                "estimator must have loss=None, as the second forest is trained on differences, "
+                "checkpoint=None and warm_start=False, and draw samples, by bootstrap='auto' or "
+                f"max_samples, got {forest!r}")
         return forest
 
     def _set_fitted(self, forests, errors=(), gains=(1.0,)):

@@ -129,10 +129,8 @@ cdef class Ensemble:
             raise ValueError(
                 f"X has {data.n_features} features, but the forest was built for "
                 f"{self.n_features}")
-        if not 0 <= begin <= end <= data.n_samples == out.shape[0]:
-            raise ValueError(
-                f"begin={begin} and end={end} must be a range of the {data.n_samples} samples, "
-                f"for which out has {out.shape[0]} rows")
-        if out.shape[1] != self.n_outputs:
-            raise ValueError(f"out must have {self.n_outputs} columns, got {out.shape[1]}")
+        if not 0 <= begin <= end <= data.n_samples == out.shape[0] or (
+                out.shape[1] != self.n_outputs):
+            raise ValueError(f"out must be of shape {(data.n_samples, self.n_outputs)}, and begin "
+                             "and end a range of its rows")
         return 0

@@ -53,9 +53,7 @@ def out_of_bag_predictions(problem, sampling, estimators):
         n_trees[samples] += 1
     unknown = (n_trees == 0).mean()
     if unknown > _MAX_UNKNOWN:
-        why = "were drawn for every tree: use more trees, or a smaller max_samples" if (
-            estimators) else (
-            "may have been drawn for every tree, since training ended while kinds of trees were "
-            "compared: give it more time")
-        warn(f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}")
+        warn(f"{unknown:.0%} of the samples have no out-of-bag prediction, as they were drawn for "
+             "every tree, or training ended early: use more trees, more time, or a smaller "
+             "max_samples")
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)

@@ -129,9 +129,7 @@ def sampling_of(forest, problem, fitted):
     if bootstrap == "auto":
         # Trees of other initializers and optimizers may be equal if their samples are.
         bootstrap = bool(forest.oob_score) or not forest._is_default
-    n_drawn = number_of_samples(
-        forest.max_samples, number_of_units(problem), bootstrap,
-        "samples" if problem.groups is None else "groups")
+    n_drawn = number_of_samples(forest.max_samples, number_of_units(problem), bootstrap)
     if forest.oob_score and n_drawn is None:
         raise ValueError(
             "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
@@ -220,17 +218,15 @@ def optimizer_of(optimizer, features):
     return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
 
 
-def number_of_samples(max_samples, n_samples, bootstrap, units="samples"):
+def number_of_samples(max_samples, n_samples, bootstrap):
     """Number of samples of each tree that `max_samples` means; None for all, not drawn.
 
     Parameters
     ----------
     max_samples : int, float or None
     n_samples : int
-        Of positive weight.
+        Of positive weight, or of groups.
     bootstrap : bool
-    units : {"samples", "groups"}, default="samples"
-        What is counted and drawn.
 
     Returns
     -------
@@ -241,13 +237,12 @@ def number_of_samples(max_samples, n_samples, bootstrap, units="samples"):
     if isinstance(max_samples, Integral):
         if max_samples > n_samples and not bootstrap:
             raise ValueError(
-                f"max_samples={max_samples} is more than the {n_samples} {units}: use less, or "
-                "bootstrap=True")
+                f"max_samples={max_samples} is more than the {n_samples} samples, or groups: use "
+                "less, or bootstrap=True")
         if max_samples > max(_MAX_DRAWN, n_samples):
             raise ValueError(
                 f"max_samples={max_samples} is more than {max(_MAX_DRAWN, n_samples)}, the most "
-                f"that are drawn for a tree: with many times the {n_samples} {units}, all trees "
-                "are trained on about the same")
+                "that are drawn for a tree, as all trees would be trained on about the same")
         return int(max_samples)
     return max(1, round(max_samples * n_samples))
 

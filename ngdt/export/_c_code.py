@@ -40,16 +40,16 @@ $n_encoded    ${name}_n_outputs = $n_outputs,
 """
 
 CLASSIFIER_PROTOTYPES = """
-/* Index of the most probable class; -1 where a NaN in x decides. */
+/* Index of the most probable class; -1 where a score is NaN. */
 int ${name}_predict(const $sample);
-/* Probabilities of the classes; NaN where a NaN in x decides. */
+/* Probabilities of the classes; NaN where a score is NaN. */
 void ${name}_predict_proba(const $sample, ${name}_real *out);
 /* The labels. */
 extern const char *const ${name}_classes[${name}_n_outputs];
 """
 
 REGRESSOR_PROTOTYPES = """
-/* Predictions, one for each output; NaN where a NaN in x decides. */
+/* Predictions, one for each output; NaN where a score is NaN. */
 void ${name}_predict(const $sample, ${name}_real *out);
 """
 

@@ -127,16 +127,12 @@ def _quoted(*lines):
 def _leaf_colors(captions):
     """Hue, saturation and value of each leaf; white for linear ones and several targets."""
     values, is_linear = leaf_values(captions.tree)
+    n_outputs = values.shape[1]
     if captions.class_names is not None:
-        n_classes = values.shape[1]
-        least, largest = 1 / n_classes, softmax(values, axis=1).max(axis=1)
-        hues = values.argmax(axis=1) / n_classes
-        saturations = (largest - least) / (1 - least) if n_classes > 1 else np.ones(len(values))
+        hues, saturations = values.argmax(axis=1) / n_outputs, softmax(values, axis=1).max(axis=1)
     else:
-        low, high = values.min(), values.max()
         hues = np.full(len(values), _HUE)
-        saturations = place_between(values[:, 0], low, high)
-        is_linear = is_linear | (values.shape[1] > 1)
+        saturations = place_between(values[:, 0], values.min(), values.max()) * (n_outputs == 1)
     saturations = np.where(is_linear, 0.0, saturations)
     return [f"{hue:.3f} {saturation:.3f} 1.000"
             for hue, saturation in zip(hues, saturations, strict=True)]

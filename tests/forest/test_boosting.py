@@ -232,12 +232,12 @@ def test_no_second_forest_without_time(smooth):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared_error'"),
-    ({"loss": PoissonLoss()}, "loss of estimator must be None or 'squared_error'"),
+    ({"loss": "absolute_error"}, "^estimator must have loss=None"),
+    ({"loss": PoissonLoss()}, "^estimator must have loss=None"),
     ({"loss": "square"}, "Did you mean 'squared_error'"),
-    ({"checkpoint": "file"}, "checkpoint of estimator must be None"),
-    ({"warm_start": True}, "warm_start of estimator must be False"),
-    ({"bootstrap": False}, "must draw samples"),
+    ({"checkpoint": "file"}, r"checkpoint=None .* got ObliqueForestR.*checkpoint='file'"),
+    ({"warm_start": True}, "warm_start=False, .* got ObliqueF"),
+    ({"bootstrap": False}, "draw samples, by bootstrap='auto'"),
     ({"n_estimators": 0}, "'n_estimators' parameter of ObliqueForestRegressor"),
 ])
 def test_messages(smooth, parameters, message):

@@ -83,9 +83,9 @@ def test_what_does_not_fit():
     with pytest.raises(ValueError, match="X has 1 features"):
         ensemble.mean(Samples(np.ones((3, 1))), 0, 3, np.empty((3, 1)))
     for begin, end, n in ((0, 4, 3), (-1, 2, 3), (2, 1, 3), (0, 3, 2)):
-        with pytest.raises(ValueError, match="must be a range of the 3 samples"):
+        with pytest.raises(ValueError, match="begin and end a range of its rows"):
             ensemble.mean(data, begin, end, np.empty((n, 1)))
-    with pytest.raises(ValueError, match="out must have 1 columns"):
+    with pytest.raises(ValueError, match=r"out must be of shape \(3, 1\)"):
         ensemble.mean(data, 0, 3, np.empty((3, 2)))
 
 

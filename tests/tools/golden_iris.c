@@ -14,9 +14,9 @@ enum {
     iris_n_nodes = 1
 };
 
-/* Index of the most probable class; -1 where a NaN in x decides. */
+/* Index of the most probable class; -1 where a score is NaN. */
 int iris_predict(const iris_real *x);
-/* Probabilities of the classes; NaN where a NaN in x decides. */
+/* Probabilities of the classes; NaN where a score is NaN. */
 void iris_predict_proba(const iris_real *x, iris_real *out);
 /* The labels. */
 extern const char *const iris_classes[iris_n_outputs];
