@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -117,23 +116,6 @@ class TargetTest:
         return rankdata(self.targets.reshape(len(self.targets), -1), axis=0)
 
 
-class Indicators(NamedTuple):
-    """Entries of the features of a column that are not zero.
-
-    Attributes
-    ----------
-    samples, features : ndarray of intp, shape (n_entries,)
-    numbers : ndarray of shape (n_entries,)
-    is_unknown : ndarray of bool, shape (n_samples,)
-        Whether the value of a sample did not occur in training.
-    """
-
-    samples: np.ndarray
-    features: np.ndarray
-    numbers: np.ndarray
-    is_unknown: np.ndarray
-
-
 @dataclass(frozen=True)
 class Categories:
     """Categories of a column, as the `OneHotEncoder` of scikit-learn orders them.
@@ -238,7 +220,11 @@ class Categories:
 
         Returns
         -------
-        Indicators
+        samples, features : ndarray of intp, shape (n_entries,)
+            The entries of the features that are not zero.
+        numbers : ndarray of shape (n_entries,)
+        is_unknown : ndarray of bool, shape (n_samples,)
+            Whether the value of a sample did not occur in training.
         """
         feature = np.fromiter(
             map(self.feature.get, values, repeat(_UNKNOWN)), np.intp, len(values))
@@ -256,7 +242,7 @@ class Categories:
             samples = np.append(samples, np.repeat(filled, len(values)))
             features = np.append(features, np.tile(of_unknown, len(filled)))
             numbers = np.append(numbers, np.tile(values, len(filled)))
-        return Indicators(samples, features, numbers, is_unknown)
+        return samples, features, numbers, is_unknown
 
 
 def _are_in(group, values):

@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from contextlib import contextmanager
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -65,9 +64,7 @@ def check_samples(estimator, X, *, reset):
     _check_form(X)
     if as_columns(X) is not None:
         return _validated(estimator, X, reset=reset, skip_check_array=True)
-    with _helpful_errors(X):
-        return _validated(
-            estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
+    return _validated(estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
 
 
 def check_table(estimator, X, categorical_features, *, reset):
@@ -97,8 +94,7 @@ def check_table(estimator, X, categorical_features, *, reset):
     _check_form(X)
     columns = as_columns(X)
     if columns is None:
-        with _helpful_errors(X):
-            X = _validated(estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
+        X = _validated(estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
         if is_from_dtype or not given.size:
             X = canonical_csr(X) if sparse.issparse(X) else X
             # To make names takes longer than to predict one sample, which needs none.
@@ -127,15 +123,24 @@ def check_table(estimator, X, categorical_features, *, reset):
 
 
 def _validated(estimator, X, **params):
-    """Check X by `validate_data`, whose error for other columns gets a remedy."""
+    """Check X by `validate_data`, with advice for dates, other columns, text and large integers."""
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(
+            "X holds dates or times: convert them to numbers, such as the year, or the days since "
+            "a date")
     try:
         return validate_data(estimator, X, **params)
+    except OverflowError as error:
+        raise ValueError(f"X {TOO_LARGE}") from error
     except ValueError as error:
-        if "feature names should match" not in str(error):
-            raise
-        raise ValueError(
-            f"{str(error).rstrip()}\nGive the columns of training, X[tree.feature_names_in_], with "
-            "NaN in those that are not known") from error
+        text = str(error).rstrip()
+        if "feature names should match" in text:
+            text += ("\nGive the columns of training, X[tree.feature_names_in_], with NaN in those "
+                     "that are not known")
+        elif isinstance(X, (list, tuple)) and "could not convert string" in text:
+            text = (f"X: {text}. For columns of categories, give a data frame, or an array of "
+                    "objects with categorical_features")
+        raise ValueError(text) from error
 
 
 def _check_form(X):
@@ -219,22 +224,3 @@ _SPELLED = {
                 "by decimal=',' of pandas.read_csv", "codes"),
     "dates": (_spells_date, "such as the days since a date, after pandas.to_datetime",
               "names of groups")}
-
-
-@contextmanager
-def _helpful_errors(X):
-    """Add advice to errors for dates, and for text and large integers in lists."""
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
-        raise TypeError(
-            "X holds dates or times: convert them to numbers, such as the year, or the days since "
-            "a date")
-    try:
-        yield
-    except OverflowError as error:
-        raise ValueError(f"X {TOO_LARGE}") from error
-    except ValueError as error:
-        if not isinstance(X, (list, tuple)) or "could not convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"X: {error}. For columns of categories, give a data frame, or an array of objects "
-            "with categorical_features") from error

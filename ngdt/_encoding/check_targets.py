@@ -7,7 +7,6 @@ from numbers import Real
 
 import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import is_missing
@@ -176,18 +175,14 @@ def as_labels(y):
 def _check_types(labels, is_list):
     """Refuse objects that are neither all strings nor, in a list, all numbers."""
     others = [label for label in labels if not isinstance(label, str)]
-    if not others or (is_list and any(hasattr(label, "__len__") for label in others)):
+    if is_list and any(hasattr(label, "__len__") for label in others):
         return      # of nested lists, scikit-learn says what is wrong
-    (first, *_) = others
-    text = next((label for label in labels if isinstance(label, str)), None)
-    if text is not None:
+    are_mixed = len(others) not in (0, len(labels))
+    if are_mixed or (others and not is_list and all(
+            isinstance(label, Real | np.bool_) for label in others)):
         raise TypeError(
-            f"labels of several types, such as {first!r} and {text!r}: convert all to strings, or "
-            "all to numbers")
-    if not is_list and all(isinstance(label, Real | np.bool_) for label in others):
-        raise TypeError(
-            f"Unknown label type: numbers as objects, such as {first!r}: convert them all to one "
-            "type, by astype(int), astype(float) or astype(str)")
+            f"Unknown label type: labels of several types, or numbers as objects, such as "
+            f"{others[0]!r}: convert all by astype(int), astype(float) or astype(str)")
 
 
 def refuse_objects(labels):
@@ -230,9 +225,5 @@ def _read(y):
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(y, pandas.api.extensions.ExtensionArray):
         y = pandas.Series(y)    # as `values` of a series of a nullable type is
-    try:
+    with error_prefix("y"):     # of columns of one name
         return nw.from_native(y, allow_series=True, pass_through=True)
-    except DuplicateError as error:
-        raise ValueError(
-            f"y has several columns of one name: rename them, or pass y.to_numpy(). {error}"
-        ) from error

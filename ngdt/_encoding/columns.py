@@ -6,7 +6,6 @@ from numbers import Real
 
 import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
 from ngdt._util.validation import TOO_LARGE, did_you_mean, error_prefix
@@ -32,12 +31,8 @@ def as_columns(X):
         return None
     if isinstance(X, np.ndarray):
         return ArrayColumns(X) if X.ndim == 2 and X.dtype.kind in "OUS" else None
-    try:
+    with error_prefix("X"):     # of columns of one name
         frame = nw.from_native(X, pass_through=True)
-    except DuplicateError as error:
-        raise ValueError(
-            f"X has several columns of one name: rename them, or drop all but one. {error}"
-        ) from error
     if isinstance(frame, nw.LazyFrame) and not hasattr(X, "__array__"):
         raise TypeError("X is a lazy frame, which has no values yet: pass X.collect()")
     return FrameColumns(frame) if isinstance(frame, nw.DataFrame) else None

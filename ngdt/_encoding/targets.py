@@ -12,12 +12,7 @@ from ngdt._core.winsorize import fences, winsorized
 from ngdt._encoding.check import spelled_by
 from ngdt._encoding.check_targets import as_labels, refuse_objects
 from ngdt._encoding.columns import is_missing
-from ngdt._util.validation import (
-    check_finite,
-    check_size_of_weights,
-    did_you_mean,
-    error_prefix,
-)
+from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
 from ngdt._util.warn import warn
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
@@ -164,11 +159,6 @@ class ClassTargets:
             # Of classes that balance each other in a leaf, it predicts the more frequent one.
             by_class = by_class * (1.0 + _TIE_BREAK * total / total.sum())
         else:
-            classes = self.classes.tolist()
-            unknown = [label for label in class_weight if label not in classes]
-            if unknown and not class_weight.keys() >= {*classes}:
-                raise ValueError(f"class_weight names the classes {unknown}, which y lacks."
-                                 f"{did_you_mean(unknown[0], classes)}".rstrip("."))
             with error_prefix("class_weight"):
                 by_class = compute_class_weight(
                     class_weight, classes=self.classes, y=self.classes)

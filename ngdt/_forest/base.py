@@ -95,12 +95,12 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         sampling = sampling_of(self, problem, run.fitted)
         run.fitted["candidates_"] = self.candidates_ if resume else {}
         if n_more:
-            growth = Growth(problem, run.fitted, run.tasks, lambda described: self._attributes(
-                run.fitted, before + self._estimators(described, run.fitted)))
+            growth = Growth(problem, run.fitted, run.tasks, lambda trees: self._attributes(
+                run.fitted, before + self._trained(trees, run.fitted)))
             seeds = seeds_of(problem.random_state, n_more,
                              used={tree.random_state for tree in before})
             self._grow(growth, sampling, seeds, run.fitted)
-            before = before + self._estimators(growth.described, run.fitted)
+            before = before + self._trained(growth.trees, run.fitted)
             run.interrupted, run.was_cut = growth.interrupted, growth.was_cut
         else:
             warn("Nothing was trained: with warm_start=True, raise n_estimators to add trees")
@@ -152,6 +152,9 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
         return Candidate("", init, tuple(optimizers))
+
+    def _trained(self, trees, fitted):
+        return self._estimators([tree.attributes for tree in trees], fitted)
 
     def _estimators(self, described, fitted):
         """The estimators of trees, of the fitted attributes of each and of the forest."""

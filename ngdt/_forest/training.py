@@ -109,17 +109,12 @@ class Growth:
     """The trees of a forest that have been trained so far.
 
     The problem, the attributes in `fitted` and the `FitTasks` are those of the forest, and
-    `attributes` returns the fitted attributes of a forest of some trees, given their own.
+    `attributes` returns the fitted attributes of a forest of some trees.
     """
 
     def __init__(self, problem, fitted, tasks, attributes):
         self.problem, self.fitted, self.tasks, self.attributes = problem, fitted, tasks, attributes
         self.trees, self.interrupted = [], False
-
-    @property
-    def described(self):
-        """The fitted attributes of each tree."""
-        return [tree.attributes for tree in self.trees]
 
     @property
     def was_cut(self):
@@ -148,7 +143,7 @@ class Growth:
                     self._add(tree, job.candidate)
                     control.checkpoint.add(job.key, tree.result)
                     job.activity.finish()
-                    if self.tasks.step(lambda: self.attributes(self.described)):
+                    if self.tasks.step(lambda: self.attributes(self.trees)):
                         deadline.stop()
                         stop.set()
         except KeyboardInterrupt:

@@ -142,10 +142,7 @@ def _nearest(conditions):
     kept = {}
     for condition in conditions:
         key = condition.subject, condition.relation[:1]
-        other = kept.get(key)
-        if other is None:
-            kept[key] = condition
-            continue
+        other = kept.get(key, condition)
         nearer = condition if _implies(condition, other) else other
         # A sample without the number has to meet both.
         kept[key] = replace(nearer, or_missing=condition.or_missing and other.or_missing)

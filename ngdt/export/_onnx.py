@@ -64,7 +64,7 @@ def export_onnx(model, *, dtype="float"):
     """
     onnx = _import("onnx")
     helper, types = onnx.helper, onnx.TensorProto
-    from ngdt.export._onnx_graph import TYPES, inputs_of
+    from ngdt.export._onnx_graph import TYPES, GraphBuilder, inputs_of
 
     if dtype not in TYPES:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
@@ -73,7 +73,8 @@ def export_onnx(model, *, dtype="float"):
     is_classifier = exported.classes is not None
     names = ["label", "probabilities"] if is_classifier else ["variable"]
     inputs = inputs_of(exported, dtype, names)
-    builder = _built(exported, dtype, [each.name for each in inputs], names)
+    builder = GraphBuilder(exported, dtype)
+    builder.predict([each.name for each in inputs], names)
     outputs = [helper.make_tensor_value_info(names[-1], type_, [None, k])]
     if is_classifier:
         label = types.STRING if isinstance(exported.classes[0], str) else types.INT64
@@ -121,6 +122,8 @@ def register_onnx_converters():
 def _convert(scope, operator, container):
     """Add the operators of an estimator to a graph of skl2onnx."""
     helper = _import("onnx").helper
+    from ngdt.export._onnx_graph import GraphBuilder
+
     data_types = _import("skl2onnx.common.data_types")
     (x,), outputs = operator.inputs, [output.full_name for output in operator.outputs]
     is_double = isinstance(x.type, data_types.DoubleTensorType)
@@ -134,7 +137,8 @@ def _convert(scope, operator, container):
             "model was trained on a table with categories, which skl2onnx does not pass on: encode "
             "them by a step of the pipeline, such as a OneHotEncoder, or convert the model alone "
             "by export_onnx")
-    builder = _built(exported, "double" if is_double else "float", [source], outputs)
+    builder = GraphBuilder(exported, "double" if is_double else "float")
+    builder.predict([source], outputs)
     names = {source: source} | {output: output for output in outputs}
     for constant in builder.constants:
         names[constant.name] = scope.get_unique_variable_name(constant.name)
@@ -149,19 +153,6 @@ def _convert(scope, operator, container):
             op_version=_OPSETS[node.domain] if node.domain else 13,
             name=scope.get_unique_operator_name(node.op_type),
             **{each.name: helper.get_attribute_value(each) for each in node.attribute})
-
-
-def _built(exported, dtype, inputs, outputs):
-    """Build the operators of a model."""
-    from ngdt.export._onnx_graph import GraphBuilder
-
-    builder = GraphBuilder(exported, dtype)
-    values = builder.values(builder.encode(inputs))
-    if exported.classes is None:
-        builder.regress(values, *outputs)
-    else:
-        builder.classify(values, *outputs)
-    return builder
 
 
 def _import(name):

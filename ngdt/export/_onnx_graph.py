@@ -3,6 +3,8 @@
 The operators mean the same from opset 13 on.
 """
 
+from collections import defaultdict
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -137,18 +139,27 @@ class GraphBuilder:
         total = self._add("ReduceSum", [values, self._constant(np.array([1]))], keepdims=0)
         return self._add("Mul", [total, self._numbers(np.array([1 / len(self._model.trees)]))])
 
-    def classify(self, values, label, probabilities):
-        """Write labels and probabilities, from logits of the trees."""
+    def predict(self, inputs, outputs):
+        """Write predictions or, for classes, labels and probabilities.
+
+        Parameters
+        ----------
+        inputs : list of str
+            As for `encode`.
+        outputs : list of str
+            One, or two for classes.
+        """
+        values = self.values(self.encode(inputs))
+        if self._model.classes is None:
+            self._add("Identity", [self.mean(values)], *outputs)
+            return
+        label, probabilities = outputs
         mean = self.mean(self._add("Softmax", [values], axis=2))
         # Different logits may have the same probability.
         scores = mean if self._model.is_forest else self.mean(values)
         best = self._add("ArgMax", [scores], axis=1, keepdims=0)
         self._add("Gather", [self._labels(), best], label, axis=0)
         self._add("Identity", [mean], probabilities)
-
-    def regress(self, values, output):
-        """Write predictions."""
-        self._add("Identity", [self.mean(values)], output)
 
     def _leaves(self, x):
         """Leaf that each sample reaches in each tree, counted over all trees."""
@@ -250,24 +261,20 @@ def _rounded_down(value, dtype):
 
 def _ensemble(trees):
     """Attributes of an operator that finds the leaf of each tree from decisions, 0 or 1."""
-    nodes = {name: [] for name in (
-        "treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")}
-    targets = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+    found = defaultdict(list)
     first_node = first_leaf = 0
     for t, tree in enumerate(trees):
         m, n = tree.n_internal, tree.n_leaves
         left, right = child_ids(tree).T.tolist()
-        nodes["treeids"] += [t] * (m + n)
-        nodes["nodeids"] += range(m + n)
-        nodes["featureids"] += [*range(first_node, first_node + m), *[0] * n]
-        nodes["values"] += [0.5] * m + [0.0] * n
-        nodes["modes"] += ["BRANCH_LEQ"] * m + ["LEAF"] * n
-        nodes["truenodeids"] += left + [0] * n
-        nodes["falsenodeids"] += right + [0] * n
-        targets["treeids"] += [t] * n
-        targets["nodeids"] += range(m, m + n)
-        targets["ids"] += [t] * n
-        targets["weights"] += map(float, range(first_leaf, first_leaf + n))
+        for name, values in {
+                "nodes_treeids": [t] * (m + n), "nodes_nodeids": range(m + n),
+                "nodes_featureids": [*range(first_node, first_node + m), *[0] * n],
+                "nodes_values": [0.5] * m + [0.0] * n,
+                "nodes_modes": ["BRANCH_LEQ"] * m + ["LEAF"] * n,
+                "nodes_truenodeids": left + [0] * n, "nodes_falsenodeids": right + [0] * n,
+                "target_treeids": [t] * n, "target_nodeids": range(m, m + n),
+                "target_ids": [t] * n,
+                "target_weights": map(float, range(first_leaf, first_leaf + n))}.items():
+            found[name] += values
         first_node, first_leaf = first_node + m, first_leaf + n
-    return {f"nodes_{name}": values for name, values in nodes.items()} | {
-        f"target_{name}": values for name, values in targets.items()}
+    return found

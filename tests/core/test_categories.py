@@ -86,12 +86,13 @@ def test_features_are_those_of_scikit_learn(column, max_categories, data):
         if not each:
             continue
         expected, groups = by_hand(training, each, max_categories, targets)
-        found, encoded = fitted.encode(each), np.zeros((len(each), fitted.n_features))
-        encoded[found.samples, found.features] = found.numbers
+        samples, features, numbers, is_unknown = fitted.encode(each)
+        encoded = np.zeros((len(each), fitted.n_features))
+        encoded[samples, features] = numbers
         np.testing.assert_allclose(encoded, expected, rtol=1e-15)
         assert (fitted.frequent, fitted.rare, fitted.few) == groups
         known = {None if pd.isna(value) else value for value in training}
-        assert found.is_unknown.tolist() == [
+        assert is_unknown.tolist() == [
             (None if pd.isna(value) else value) not in known for value in each]
 
 

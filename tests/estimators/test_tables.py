@@ -417,7 +417,7 @@ def test_cells_that_are_no_categories_are_refused():
 
 def test_frames_that_cannot_be_read_say_what_to_do():
     frame = pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], columns=["age", "age"])
-    with pytest.raises(ValueError, match=r"(?s)several columns of one name: rename .*'age'"):
+    with pytest.raises(ValueError, match=r"(?s)^X: .*unique column names.*'age'"):
         ObliqueTreeClassifier().fit(frame, [0, 1])
     with pytest.raises(TypeError, match=r"pass X.collect\(\)"):
         ObliqueTreeClassifier().fit(pl.LazyFrame({"age": [0.0, 1.0]}), [0, 1])

@@ -253,8 +253,8 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 
 
 @pytest.mark.parametrize(("labels", "message"), [
-    ([1, "1"], "^y: labels of several types, such as 1 and '1': convert all"),
-    (np.array(["1", 1], dtype=object), "^y: labels of several types, such as 1 and '1'"),
+    ([1, "1"], "^y: .*labels of several types, .* such as 1: convert all"),
+    (np.array(["1", 1], dtype=object), "^y: .*labels of several types"),
     (np.array([1, 1.5], dtype=object), r"^y: Unknown .* as objects, such as 1: .* astype\(float\)"),
     ([2**70, 0], "^y: Unknown label type: int, where strings, numbers or bools were expected"),
     (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date, where"),
@@ -293,7 +293,7 @@ def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
     given, whole = (ObliqueTreeClassifier(2, optimizer=None, class_weight=each).fit(X, y)
                     for each in ({0: 3}, {0: 3, 1: 1}))
     assert given.tree_ == whole.tree_
-    with pytest.raises(ValueError, match=r"^class_weight names the classes \[7\], which y lacks$"):
+    with pytest.raises(ValueError, match=r"^class_weight: The classes, \[1\], are not"):
         ObliqueTreeClassifier(optimizer=None, class_weight={0: 3, 7: 1}).fit(X, y)
 
 
