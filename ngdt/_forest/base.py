@@ -29,9 +29,8 @@ from ngdt._estimators.resolve import (
 from ngdt._estimators.summary import SummarizesForest
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
-from ngdt._forest.out_of_bag import out_of_bag_predictions
 from ngdt._forest.pruned import PrunesForest
-from ngdt._forest.sampling import drawn_samples, sampling_of, seeds_of
+from ngdt._forest.sampling import drawn_samples, out_of_bag_predictions, sampling_of, seeds_of
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.train import Candidate

@@ -83,7 +83,14 @@ cdef class Ensemble:
         cdef double[::1] scratch = np.empty(self.n_outputs)
         cdef Reader reader = Reader(data, False)
         cdef Reader sparse_reader = Reader(data, True) if self._has_sparse_trees else reader
-        self._check(data, begin, end, out)
+        if data.n_features != self.n_features:
+            raise ValueError(
+                f"X has {data.n_features} features, but the forest was built for "
+                f"{self.n_features}")
+        if not 0 <= begin <= end <= data.n_samples == out.shape[0] or (
+                out.shape[1] != self.n_outputs):
+            raise ValueError(f"out must be of shape {(data.n_samples, self.n_outputs)}, and begin "
+                             "and end a range of its rows")
         with nogil:
             first = begin
             while first < end:
@@ -120,17 +127,3 @@ cdef class Ensemble:
                 prediction = scratch
             for k in range(self.n_outputs):
                 out[i, k] += prediction[k]
-
-    cdef int _check(
-        self, Samples data, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] out
-    ) except -1:
-        """Raise a ValueError unless the arguments of `mean` fit each other and the trees."""
-        if data.n_features != self.n_features:
-            raise ValueError(
-                f"X has {data.n_features} features, but the forest was built for "
-                f"{self.n_features}")
-        if not 0 <= begin <= end <= data.n_samples == out.shape[0] or (
-                out.shape[1] != self.n_outputs):
-            raise ValueError(f"out must be of shape {(data.n_samples, self.n_outputs)}, and begin "
-                             "and end a range of its rows")
-        return 0

@@ -245,13 +245,6 @@ typedef struct {
 $members} ${name}_sample;
 """
 
-NUMBER = """
-static ${name}_real ${name}_number(${name}_real value, ${name}_real fill)
-{
-    return value != value ? fill : value;
-}
-"""
-
 # Both kinds of categories, strings and numbers, are found by bisection. $comparison is negative
 # where a value comes before categories[middle], and zero where it is this one.
 FIND = """

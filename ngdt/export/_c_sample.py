@@ -72,14 +72,10 @@ class CSample:
         """The function that encodes a sample, and what it needs; empty if none is encoded."""
         if not self._is_encoded:
             return ""
-        helpers, arrays, statements = [], [], []
-        if any(not isinstance(each, CategoryColumn) for each in self._columns):
-            helpers.append(self._filled(code.NUMBER))
-        for is_text in sorted(self._kinds):
-            helpers.append(
-                self._filled(code.FIND, **(code.OF_TEXTS if is_text else code.OF_NUMBERS)))
-        if self._kinds:
-            helpers.append(self._filled(code.CATEGORY) + "\n")
+        finders = [self._filled(code.FIND, **(code.OF_TEXTS if is_text else code.OF_NUMBERS))
+                   for is_text in sorted(self._kinds)]
+        categories = [self._filled(code.CATEGORY) + "\n"] * bool(self._kinds)
+        arrays, statements = [], []
         values = [f"sample->{member}" for member in _members(self._columns)] if self._kinds else [
             f"sample[{j}]" for j in range(len(self._columns))]
         for j, (column, value) in enumerate(zip(self._columns, values, strict=True)):
@@ -90,11 +86,11 @@ class CSample:
                 statements += self._number(column, value)
         encoder = self._filled(code.ENCODER, statements="".join(
             f"    {statement};\n" for statement in statements))
-        return "".join([*helpers, *arrays, encoder])
+        return "".join([*finders, *categories, *arrays, encoder])
 
     def _number(self, column, value):
         (fill,) = literals([column.fill], self._dtype)
-        yield f"x[{column.feature}] = {self._name}_number({value}, {fill})"
+        yield f"x[{column.feature}] = {value} != {value} ? {fill} : {value}"
         if column.gap is not None:
             yield f"x[{column.gap}] = {value} != {value}"
 

@@ -73,17 +73,19 @@ class GraphBuilder:
         return self._add("Concat", [filled, self._as_numbers(indicators)], axis=1)
 
     def _category(self, x, column):
-        """Features of a column of categories, of shape (n_samples, n_features of the column)."""
-        place = self._place_of_text(x, column) if column.is_text else self._place_of_number(
-            x, column)
-        features = np.arange(len(column.unknown))
-        is_category = self._as_numbers(self._add("Equal", [place, self._constant(features)]))
-        is_unknown = self._add("Equal", [place, self._constant(np.array([UNKNOWN]))])
-        return self._add(
-            "Where", [is_unknown, self._numbers(np.array(column.unknown)), is_category])
+        """Features of a column of categories, of shape (n_samples, n_features of the column).
 
-    def _place_of_text(self, x, column):
-        """Place of each string among the features; an empty one is missing if it is no category."""
+        They are rows of a matrix: those of unknown categories, of categories without a feature, and
+        of the others in the order of their features.
+        """
+        row = (self._row_of_text if column.is_text else self._row_of_number)(x, column)
+        n_features = len(column.unknown)
+        rows = np.vstack([column.unknown, np.zeros(n_features), np.eye(n_features)])
+        found = self._add("Gather", [self._numbers(rows), row], axis=0)
+        return self._add("Reshape", [found, self._constant(np.array([-1, n_features]))])
+
+    def _row_of_text(self, x, column):
+        """Row of each string; an empty one is missing if it is no category."""
         places = {"": column.missing_place} | column.places
         if "" in (*column.places, *column.few) and column.missing_place != UNKNOWN:
             raise ValueError(
@@ -92,21 +94,20 @@ class GraphBuilder:
         for category in places:
             check_writable(category, "ONNX")
         return self._add(
-            "LabelEncoder", [x], domain=ML, keys_strings=list(places),
-            values_int64s=list(places.values()), default_int64=UNKNOWN)
+            "LabelEncoder", [x], domain=ML, keys_strings=list(places), default_int64=0,
+            values_int64s=[place - UNKNOWN for place in places.values()])
 
-    def _place_of_number(self, x, column):
+    def _row_of_number(self, x, column):
         places = column.doubles() or {np.nan: UNKNOWN}
         is_category = self._add("Equal", [x, self._constant(np.array(list(places)))])
-        # The sum of the places of all that are equal, one or none, counted from UNKNOWN.
-        from_unknown = np.array(list(places.values()), dtype=np.float32) - UNKNOWN
+        # The sum of the rows of all that are equal, one or none.
+        rows = np.array(list(places.values()), dtype=np.float32)[:, None] - UNKNOWN
         found = self._add(
             "MatMul", [self._add("Cast", [is_category], to=TensorProto.FLOAT),
-                       self._constant(from_unknown[:, None])])
-        place = self._add("Add", [self._add("Cast", [found], to=TensorProto.INT64),
-                                  self._constant(np.array([UNKNOWN]))])
-        missing = self._constant(np.array([column.missing_place]))
-        return self._add("Where", [self._add("IsNaN", [x]), missing, place])
+                       self._constant(rows)])
+        missing = self._constant(np.array([column.missing_place - UNKNOWN]))
+        row = self._add("Cast", [found], to=TensorProto.INT64)
+        return self._add("Where", [self._add("IsNaN", [x]), missing, row])
 
     def _concatenated(self, parts):
         return parts[0] if len(parts) == 1 else self._add("Concat", parts, axis=1)

@@ -89,12 +89,10 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
             "export_c, export_json or export_onnx")
     if proba and exported.classes is None:
         raise ValueError("proba must be False for a model that predicts numbers, got True")
-    for name, given in (("table", table), ("prediction", prediction)):
-        if not isinstance(given, str):
-            raise TypeError(f"{name} must be a name, got {given!r}")
-    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
-        raise TypeError(
-            f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")
+    names = [table, prediction, *(columns if hasattr(columns, "__iter__") else [columns])]
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError("table and prediction must be names, and columns a list of names, got "
+                        f"{table!r}, {prediction!r} and {columns!r}")
     (tree,), source = exported.trees, _Source(quoted(table), quoted(table))
     writer = _Writer(tree, exported.columns)
     if exported.classes is None:
