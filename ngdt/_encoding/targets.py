@@ -278,10 +278,9 @@ class RegressionTargets:
             encoded = (y - self.center) / self.scale
         if not np.abs(encoded).max(initial=0.0) <= _MAX_TARGET:
             raise ValueError(
-                f"y has numbers up to {np.abs(y).max():.3g}, which overflow in units of the "
-                f"standard deviation of most targets, {self.scale.min():.3g}, as they are more "
-                f"than {_MAX_TARGET:g} times as large: leave those samples out, predict the "
-                "logarithm of y or, in a warm start, use warm_start=False")
+                f"y has numbers up to {np.abs(y).max():.3g}, more than {_MAX_TARGET:g} times the "
+                f"standard deviation of most targets, {self.scale.min():.3g}: leave those samples "
+                "out, predict the logarithm of y or, in a warm start, use warm_start=False")
         return encoded
 
     @staticmethod
@@ -344,11 +343,9 @@ def _are_amounts(classes):
 
 def _check_not_negative(y, sample_weight, loss):
     """Raise a ValueError unless each target has a positive sum and no negative number."""
-    if y.min() < 0:
-        raise ValueError(
-            f"y must not be negative for the {loss.name} loss, got values from {y.min():g}")
-    if not y[sample_weight > 0].any(axis=0).all():
-        raise ValueError(f"y must have a positive sum for the {loss.name} loss, got zeros only")
+    if y.min() < 0 or not y[sample_weight > 0].any(axis=0).all():
+        raise ValueError(f"y must have a positive sum and no negative number for the {loss.name} "
+                         f"loss, got values from {y.min():g} to {y.max():g}")
 
 
 def _rescaled(tree, convert, factor):

@@ -281,10 +281,7 @@ class ObliqueBoostingRegressor(
         return hasattr(self, "estimators_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), ObliqueForestRegressor().__sklearn_tags__()
-        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
-        tags.non_deterministic = own.non_deterministic
-        return tags
+        return ObliqueForestRegressor().__sklearn_tags__()
 
 
 def _divided(whole):

@@ -287,14 +287,11 @@ def number_of_samples(max_samples, n_samples, bootstrap):
     if max_samples is None:
         return n_samples if bootstrap else None
     if isinstance(max_samples, Integral):
-        if max_samples > n_samples and not bootstrap:
+        most = max(_MAX_DRAWN, n_samples) if bootstrap else n_samples
+        if max_samples > most:
             raise ValueError(
-                f"max_samples={max_samples} is more than the {n_samples} samples, or groups: use "
-                "less, or bootstrap=True")
-        if max_samples > max(_MAX_DRAWN, n_samples):
-            raise ValueError(
-                f"max_samples={max_samples} is more than {max(_MAX_DRAWN, n_samples)}, the most "
-                "that are drawn for a tree, as all trees would be trained on about the same")
+                f"max_samples={max_samples} is more than {most}, the most samples, or groups, that "
+                f"are drawn for a tree with bootstrap={bootstrap}")
         return int(max_samples)
     return max(1, round(max_samples * n_samples))
 

@@ -13,15 +13,13 @@ from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
 from ngdt._util.validation import check_counts
 from ngdt.export._html_nodes import NodeHtml, escaped
-from ngdt.export._parts import terms_to_show, traverse, writable
-
-# What folds, and how.
-_KEYS = """\
-<p class="quiet"><kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>→</kbd> unfolds, <kbd>←</kbd> folds or
-goes up, <kbd>Enter</kbd> folds and unfolds, <kbd>Home</kbd> <kbd>End</kbd> go to the first and the
-last node.
-<button type="button" id="unfold">Unfold all</button>
-<button type="button" id="fold">Fold all</button></p>"""
+from ngdt.export._parts import (
+    note_on_missing,
+    note_on_shrinkage,
+    terms_to_show,
+    traverse,
+    writable,
+)
 
 
 def export_html(
@@ -92,9 +90,9 @@ def export_html(
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(kind if title is None else str(title)),
         summary=escaped(size if title is None else f"{kind}: {size}"), key=nodes.key(),
-        keys=_KEYS if captions.tree.n_internal else "",
-        remarks=escaped(nodes.remarks(unwrap(model)[1])), script=script, hash=digest,
-        items="\n".join(_items(captions, nodes, max_depth, unfolded))))
+        notes=escaped(". ".join(filter(None, [
+            note_on_shrinkage(unwrap(model)[1]), note_on_missing(captions)]))),
+        script=script, hash=digest, items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:
             file.write(page.encode())

@@ -24,12 +24,7 @@ from ngdt._inspection.rules import (
     with_targets,
 )
 from ngdt._util.numbers import count, format_number, format_probability, place_between
-from ngdt.export._parts import (
-    leaf_lines,
-    linear_model_lines,
-    note_on_missing,
-    note_on_shrinkage,
-)
+from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
 _MAX_CLASSES = 4       # that a node lists
@@ -97,23 +92,6 @@ class NodeHtml:
             f'<span><i style="background:{color}"></i>{_name(name)}</span>'
             for color, name in zip(self._colors, names, strict=True))
         return f'<p class="key">{entries}</p>'
-
-    def remarks(self, estimator):
-        """Remarks on the bars and on the numbers of an estimator, as text."""
-        captions, tree = self._captions, self._captions.tree
-        remarks = ["Samples that meet a condition go to “yes”, others to “no”"] * bool(
-            tree.n_internal)
-        if has_slopes(tree) or any(is_sum(captions, node) for node in range(tree.n_internal)):
-            remarks.append(
-                "A bar beside a term is its effect, |weight| × standard deviation, to the right "
-                "where larger values lead to “no” or raise the prediction of a leaf or, of two "
-                "classes, the odds of the second")
-        if has_slopes(tree):
-            remarks.append("A linear leaf begins with the mean prediction of its samples; softmax "
-                           "of the scores of classes gives their probabilities")
-        for note in (note_on_shrinkage(estimator), note_on_missing(captions)):
-            remarks += [note[:1].upper() + note[1:]] * bool(note)
-        return ". ".join(remarks or ["All samples have the same prediction"]) + "."
 
     # --- elements
 

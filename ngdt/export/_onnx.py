@@ -137,21 +137,15 @@ def _convert(scope, operator, container):
             "model was trained on a table with categories, which skl2onnx does not pass on: encode "
             "them by a step of the pipeline, such as a OneHotEncoder, or convert the model alone "
             "by export_onnx")
-    builder = GraphBuilder(exported, "double" if is_double else "float")
+    # Another estimator of the graph has other names.
+    builder = GraphBuilder(exported, "double" if is_double else "float",
+                           scope.get_unique_variable_name("ngdt"))
     builder.predict([source], outputs)
-    names = {source: source} | {output: output for output in outputs}
-    for constant in builder.constants:
-        names[constant.name] = scope.get_unique_variable_name(constant.name)
-        constant.name = names[constant.name]
-        container.initializers.append(constant)
+    container.initializers.extend(builder.constants)
     for node in builder.nodes:
-        for name in node.output:
-            names.setdefault(name, scope.get_unique_variable_name(name))
         container.add_node(
-            node.op_type, [names[name] for name in node.input],
-            [names[name] for name in node.output], op_domain=node.domain,
+            node.op_type, [*node.input], [*node.output], op_domain=node.domain, name=node.name,
             op_version=_OPSETS[node.domain] if node.domain else 13,
-            name=scope.get_unique_operator_name(node.op_type),
             **{each.name: helper.get_attribute_value(each) for each in node.attribute})
 
 

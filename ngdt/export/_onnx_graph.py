@@ -15,7 +15,7 @@ from ngdt.export._model import leaf_values, rounded
 from ngdt.export._parts import check_writable
 
 ML = "ai.onnx.ml"
-PREFIX = "ngdt_"    # of names within the graph
+PREFIX = "ngdt_"
 TYPES = {"float": (np.float32, TensorProto.FLOAT), "double": (np.float64, TensorProto.DOUBLE)}
 
 
@@ -26,6 +26,8 @@ class GraphBuilder:
     ----------
     model : ExportedModel
     dtype : {"float", "double"}
+    prefix : str, default="ngdt_"
+        Of all names within the graph.
 
     Attributes
     ----------
@@ -33,9 +35,9 @@ class GraphBuilder:
     constants : list of TensorProto
     """
 
-    def __init__(self, model, dtype):
+    def __init__(self, model, dtype, prefix=PREFIX):
         self.nodes, self.constants = [], []
-        self._model = model
+        self._model, self._prefix = model, prefix
         self._numpy_type, self._type = TYPES[dtype]
 
     def encode(self, inputs):
@@ -212,15 +214,16 @@ class GraphBuilder:
         return self._constant(rounded(array, self._numpy_type))
 
     def _constant(self, array):
-        name = f"{PREFIX}c{len(self.constants)}"
+        name = f"{self._prefix}c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def _add(self, operator, inputs, output=None, domain="", **attributes):
         """Add a node and return the name of its output."""
-        output = output or f"{PREFIX}v{len(self.nodes)}"
+        output = output or f"{self._prefix}v{len(self.nodes)}"
         self.nodes.append(helper.make_node(
-            operator, inputs, [output], f"{PREFIX}n{len(self.nodes)}", domain=domain, **attributes))
+            operator, inputs, [output], f"{self._prefix}n{len(self.nodes)}", domain=domain,
+            **attributes))
         return output
 
 

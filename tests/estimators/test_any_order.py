@@ -453,7 +453,7 @@ def test_gaps_of_float32_get_finite_values():
 def test_targets_that_overflow_in_the_units_of_the_fit_before():
     X = np.arange(6.0)[:, None]
     model = ObliqueTreeRegressor(1, optimizer=None, warm_start=True).fit(X, 1e-20 * X[:, 0])
-    with pytest.raises(ValueError, match=r"y has numbers up to 5e\+300, which overflow"):
+    with pytest.raises(ValueError, match=r"y has numbers up to 5e\+300, more than"):
         model.fit(X, 1e300 * X[:, 0])
 
 

@@ -282,7 +282,7 @@ def test_boosting_on_residuals_of_one_group_only():
 
 def test_more_groups_than_there_are():
     X, y, groups = noise(4, 5)
-    with pytest.raises(ValueError, match="max_samples=6 is more than the 4 samples, or groups: "):
+    with pytest.raises(ValueError, match="max_samples=6 is more than 4, the most samples"):
         ObliqueForestClassifier(2, max_samples=6).fit(X, y, groups=groups)
 
 

@@ -557,7 +557,7 @@ def test_the_default_with_another_initial_tree(forest, iris):
     ({"n_estimators": 0}, ValueError, "'n_estimators' parameter"),
     ({"max_samples": 0}, ValueError, "'max_samples' parameter"),
     ({"max_samples": 1.5}, ValueError, "'max_samples' parameter"),
-    ({"max_samples": 151, "bootstrap": False}, ValueError, "max_samples=151 is more than the 150"),
+    ({"max_samples": 151, "bootstrap": False}, ValueError, "max_samples=151 is more than 150, the"),
     ({"max_samples": 10**30, "bootstrap": True}, ValueError, r"10+ is more than 10000000, the"),
     ({"max_samples": 2**31, "bootstrap": True}, ValueError, "8 is more than 10000000, the most"),
     ({"oob_score": int, "n_estimators": 40, "optimizer": None}, TypeError,

@@ -116,7 +116,7 @@ def test_number_of_columns(max_features, expected):
 
 
 def test_more_than_there_are():
-    with pytest.raises(ValueError, match="max_samples=91 is more than the 90 samples"):
+    with pytest.raises(ValueError, match="max_samples=91 is more than 90, the most samples"):
         number_of_samples(91, 90, False)
     with pytest.raises(ValueError, match="max_features=10 is more than the 9 features"):
         number_of_columns(10, 9)

@@ -119,7 +119,7 @@ def test_partitions_in_turn_columns_and_limits(digits_in_parts, all_digits):
     ({"oob_score": True}, "oob_score is not available"),
     ({"class_weight": "balanced_subsample"}, "balanced_subsample' is not available"),
     ({"warm_start": True}, "warm_start is not available"),
-    ({"max_samples": 2000, "bootstrap": False}, "max_samples=2000 is more than the 1797"),
+    ({"max_samples": 2000, "bootstrap": False}, "max_samples=2000 is more than 1797"),
 ], ids=str)
 def test_what_partitions_cannot_give_is_refused_by_name(parameters, message, digits_in_parts):
     with pytest.raises(ValueError, match=message):
