@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager
-from numbers import Real
 
 import narwhals as nw
 import numpy as np
@@ -94,10 +93,6 @@ def check_targets(estimator, y, **check_params):
     refuse_mask("y", y, "leave those samples out")
     if _has_gaps(y):
         raise ValueError(f"y contains missing values: {_OF_GAPS}")
-    if not check_params.get("multi_output") and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {y.shape} instead. For several labels "
-            "of a sample, use sklearn.multioutput.MultiOutputClassifier")
     if not is_numeric:
         with error_prefix("y"):
             y = as_labels(y)
@@ -125,6 +120,8 @@ def _helpful_errors(name, is_numeric):
                 f"y: {text}, but {name} predicts numbers: convert dates to numbers, such as the "
                 "days since one, (y - y.min()) / np.timedelta64(1, 'D'), and text as "
                 "pandas.to_numeric does, or use a classifier, which predicts labels") from error
+        if "should be a 1d array" in text:
+            text += " For several labels of a sample, use MultiOutputClassifier of scikit-learn"
         raise type(error)(text if text.startswith("y") else f"y: {text}") from error
 
 
@@ -155,7 +152,7 @@ def as_labels(y):
     Raises
     ------
     TypeError
-        If labels are of several types, or numbers as objects.
+        If labels are of several types.
     """
     given = _read(y)
     if isinstance(given, nw.Series) and (given.dtype.is_integer() or given.dtype == nw.Boolean):
@@ -163,26 +160,13 @@ def as_labels(y):
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         column = as_labels(given.get_column(given.columns[0]).to_native())
         return column[:, None] if isinstance(column, np.ndarray) else y
-    kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if kind == "T":     # a type of strings that scikit-learn does not read
-        y = y.astype(object)
-    if kind in "OT" and getattr(y, "ndim", 1) == 1 and (
-            isinstance(y, (list, tuple)) or isinstance(getattr(y, "dtype", None), np.dtype)):
-        _check_types([label for label in y if not is_missing(label)], isinstance(y, (list, tuple)))
+    if getattr(getattr(y, "dtype", None), "kind", "O") == "T":
+        return y.astype(object)     # a type of strings that scikit-learn does not read
+    if isinstance(y, (list, tuple)) and len(
+            {isinstance(label, str) for label in y if not is_missing(label)}) > 1:
+        # In an array, 1 and "1" would be equal.
+        raise TypeError("labels of several types: convert all to strings, or all to numbers")
     return y
-
-
-def _check_types(labels, is_list):
-    """Refuse objects that are neither all strings nor, in a list, all numbers."""
-    others = [label for label in labels if not isinstance(label, str)]
-    if is_list and any(hasattr(label, "__len__") for label in others):
-        return      # of nested lists, scikit-learn says what is wrong
-    are_mixed = len(others) not in (0, len(labels))
-    if are_mixed or (others and not is_list and all(
-            isinstance(label, Real | np.bool_) for label in others)):
-        raise TypeError(
-            f"Unknown label type: labels of several types, or numbers as objects, such as "
-            f"{others[0]!r}: convert all by astype(int), astype(float) or astype(str)")
 
 
 def refuse_objects(labels):
@@ -201,8 +185,8 @@ def refuse_objects(labels):
     for label in labels.flat:
         if not isinstance(label, str):
             raise TypeError(
-                f"Unknown label type: {type(label).__name__}, where strings, numbers or bools were "
-                "expected: convert them to strings")
+                f"Unknown label type: {type(label).__name__} objects: convert all labels to "
+                "strings, or to one type of numbers")
 
 
 def _has_gaps(y):

@@ -230,15 +230,6 @@ $encode    ${name}_mean(x, out);
 
 # --- encoding of the columns of a table as features -----------------------------------------------
 
-N_ENCODED = """\
-    ${name}_n_encoded = $n_encoded,
-"""
-
-ENCODE = """\
-    ${name}_real x[${name}_n_encoded];
-    ${name}_encode(sample, x);
-"""
-
 SAMPLE = """
 /* A row of the table. NaN is a missing number, NULL a missing text. Texts are UTF-8. */
 typedef struct {

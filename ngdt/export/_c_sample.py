@@ -52,8 +52,9 @@ class CSample:
         if self._is_encoded:
             self.names |= {
                 "sample": f"{name}_{'sample' if self._kinds else 'real'} *sample",
-                "width": f"{name}_n_encoded", "encode": self._filled(code.ENCODE),
-                "n_encoded": self._filled(code.N_ENCODED, n_encoded=model.n_features)}
+                "width": f"{name}_n_encoded",
+                "n_encoded": f"    {name}_n_encoded = {model.n_features},\n",
+                "encode": f"    {name}_real x[{name}_n_encoded];\n    {name}_encode(sample, x);\n"}
 
     def declaration(self):
         """The type of a sample, if it is a struct."""

@@ -89,7 +89,9 @@ def export_graphviz(
         number, name, fill, text = item, f"node {item}", "", "..."
         if type_ == "split":
             text = str(first_condition(captions, item, n_terms, precision))
-            lines += _edges(item, children[item])
+            answers = (' [label="yes"]', ' [label="no"]') if item == 0 else ("", "")
+            lines += [f"{item} -> {child}{answer};"
+                      for child, answer in zip(children[item], answers, strict=True)]
         elif type_ == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"
             text = "; ".join(leaf_lines(captions, item, n_terms, precision))
@@ -110,12 +112,6 @@ def export_graphviz(
     head = ["digraph Tree {", f'node [shape=box{style}{white}, fontname="helvetica"];',
             'edge [fontname="helvetica"];']
     return writable("\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"]))
-
-
-def _edges(node, children):
-    """Edges of a split; at the root, they are labelled with the answer to the condition."""
-    answers = (' [label="yes"]', ' [label="no"]') if node == 0 else ("", "")
-    return [f"{node} -> {child}{answer};" for child, answer in zip(children, answers, strict=True)]
 
 
 def _quoted(*lines):

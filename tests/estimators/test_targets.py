@@ -253,12 +253,12 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 
 
 @pytest.mark.parametrize(("labels", "message"), [
-    ([1, "1"], "^y: .*labels of several types, .* such as 1: convert all"),
-    (np.array(["1", 1], dtype=object), "^y: .*labels of several types"),
-    (np.array([1, 1.5], dtype=object), r"^y: Unknown .* as objects, such as 1: .* astype\(float\)"),
-    ([2**70, 0], "^y: Unknown label type: int, where strings, numbers or bools were expected"),
-    (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date, where"),
-    ([object(), object()], "^y: Unknown label type: object, where strings, numbers or")])
+    ([1, "1"], "^y: labels of several types: convert all"),
+    (np.array(["1", 1], dtype=object), "^y: Unknown label type: int objects: convert all"),
+    (np.array([1, 1.5], dtype=object), "^y: Unknown label type: int objects: .* one type of num"),
+    ([2**70, 0], "^y: Unknown label type: int objects"),
+    (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date objects"),
+    ([object(), object()], "^y: Unknown label type: object objects")])
 def test_labels_that_cannot_be_told_apart_are_refused(labels, message):
     y = [*labels] * 10 if isinstance(labels, list) else np.tile(labels, 10)
     with pytest.raises(TypeError, match=message):
@@ -270,7 +270,7 @@ def test_labels_of_types_of_pandas_that_are_no_labels_are_named():
     X = np.arange(20.0)[:, None]
     parts = pd.cut(X[:, 0], 2)
     for y in (parts, pd.Series(parts)):
-        with pytest.raises(TypeError, match=r"^y: Unknown label type: Interval, .* to strings$"):
+        with pytest.raises(TypeError, match=r"^y: Unknown label type: Interval objects"):
             ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
     with pytest.raises(TypeError, match=r"^classes: Unknown label type: Interval"):
         ObliqueTreeClassifier(2).partial_fit(X, parts.astype(str), classes=parts.categories)
