@@ -145,13 +145,10 @@ def _validated(estimator, X, **params):
 
 def _check_form(X):
     """Refuse masked arrays, and objects without rows and columns, before they are read."""
-    if isinstance(X, (str, PathLike)):
+    if isinstance(X, (str, PathLike)) or hasattr(X, "__next__"):
         raise TypeError(
             f"X: expected the samples, got {str(X)!r}. Read a file first, such as by "
-            "pandas.read_csv")
-    if hasattr(X, "__next__"):
-        raise TypeError(
-            f"X is a {type(X).__name__}, which gives its rows one by one: pass a list, list(X)")
+            "pandas.read_csv, and pass list(X) of a generator")
     is_list = isinstance(X, (list, tuple)) and X and (
         isinstance(X[0], (str, dict)) or not hasattr(X[0], "__len__"))
     if is_list or type(X) is dict or len(getattr(X, "shape", (None, None))) == 1:

@@ -1,7 +1,6 @@
 """Models as C code."""
 
 import re
-from string import Template
 
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import TYPES, CData
@@ -84,13 +83,10 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     sample, data = CSample(exported, name, dtype), CData(exported, name, dtype)
     is_classifier = exported.classes is not None
     prototypes = code.CLASSIFIER_PROTOTYPES if is_classifier else code.REGRESSOR_PROTOTYPES
-    names = sample.names | {
+    sample.names |= {
         "n_outputs": exported.n_outputs, "n_trees": len(exported.trees),
         "n_nodes": len(data.thresholds)}
-
-    def filled(*parts, **more):
-        return Template("".join(parts)).substitute(names, **more)
-
+    filled = sample.filled
     declarations = filled(code.TYPES) + sample.declaration() + filled(prototypes)
     if header:
         return filled(code.HEADER, declarations=declarations)
@@ -101,9 +97,9 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     products, product = _products(data, exported.trees[0].n_features)
     return "".join([
         filled(code.HEAD), declarations, data.labels(exported.classes) if is_classifier else "",
-        filled(*products), data.text(), filled(code.DOT, product=filled(product)),
+        filled("".join(products)), data.text(), filled(code.DOT, product=filled(product)),
         filled(code.ROUTE),
-        filled(probabilities, code.TREE, linear=filled(linear)), sample.definitions(),
+        filled(probabilities + code.TREE, linear=filled(linear)), sample.definitions(),
         filled(code.CLASSIFIER if is_classifier else code.REGRESSOR, softmax=filled(softmax))])
 
 

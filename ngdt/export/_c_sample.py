@@ -67,15 +67,15 @@ class CSample:
                 type_ = "const char *" if column.is_text else "double "
             note = "" if column.name == member else f"  /* {_comment(column.name)} */"
             members.append(f"    {type_}{member};{note}\n")
-        return self._filled(code.SAMPLE, members="".join(members))
+        return self.filled(code.SAMPLE, members="".join(members))
 
     def definitions(self):
         """The function that encodes a sample, and what it needs; empty if none is encoded."""
         if not self._is_encoded:
             return ""
-        finders = [self._filled(code.FIND, **(code.OF_TEXTS if is_text else code.OF_NUMBERS))
+        finders = [self.filled(code.FIND, **(code.OF_TEXTS if is_text else code.OF_NUMBERS))
                    for is_text in sorted(self._kinds)]
-        categories = [self._filled(code.CATEGORY) + "\n"] * bool(self._kinds)
+        categories = [self.filled(code.CATEGORY) + "\n"] * bool(self._kinds)
         arrays, statements = [], []
         values = [f"sample->{member}" for member in _members(self._columns)] if self._kinds else [
             f"sample[{j}]" for j in range(len(self._columns))]
@@ -85,7 +85,7 @@ class CSample:
                 statements.append(self._category(column, j, value))
             else:
                 statements += self._number(column, value)
-        encoder = self._filled(code.ENCODER, statements="".join(
+        encoder = self.filled(code.ENCODER, statements="".join(
             f"    {statement};\n" for statement in statements))
         return "".join([*finders, *categories, *arrays, encoder])
 
@@ -119,7 +119,8 @@ class CSample:
             f"{name}_places_{j}, {len(column.places)}, {column.missing_place}),\n"
             f"        {name}_unknown_{j}, {len(column.unknown)}, x + {column.first})")
 
-    def _filled(self, template, **more):
+    def filled(self, template, **more):
+        """A template with the names, and more."""
         return Template(template).substitute(self.names | more)
 
 
