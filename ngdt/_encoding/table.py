@@ -398,12 +398,11 @@ def _whole_columns(numbers, present):
     if sparse.issparse(numbers):
         is_split = _is_split(numbers.data) & np.repeat(present, stored_per_sample(numbers))
         return np.setdiff1d(np.arange(numbers.shape[1]), numbers.indices[is_split])
-    columns = np.arange(numbers.shape[1])
+    columns = np.arange(numbers.shape[1])      # few are left after the first rows of most tables
     for rows in row_blocks((len(numbers), max(1, len(columns))), _BLOCK_VALUES):
-        if not len(columns):    # as soon as after the first rows of most tables
-            break
         block = numbers[rows] if len(columns) == numbers.shape[1] else numbers[rows, columns]
-        columns = columns[~(_is_split(block) & present[rows, None]).any(axis=0)]
+        is_split = _is_split(block) & present[rows, None]
+        columns = columns[~is_split.any(axis=0)]
     return columns
 
 

@@ -174,10 +174,9 @@ class ObliqueBoostingRegressor(
             [each.feature_importances_ for each in forests], axis=0, weights=gains)
         self.estimators_, self.oob_errors_ = forests, list(errors)
         self.feature_importances_ = importances / (importances.sum() or 1.0)
-        self.n_features_in_, self.n_outputs_ = first.n_features_in_, first.n_outputs_
+        self.n_outputs_ = first.n_outputs_
         vars(self).pop("feature_names_in_", None)
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
+        vars(self).update(first._columns())
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
