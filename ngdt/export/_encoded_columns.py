@@ -1,6 +1,6 @@
 """Columns of a table, with the features of a tree that encode them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -147,8 +147,5 @@ def _category_column(name, categories, first, dtype):
               if category not in categories.few}
     missing_place = places.pop(None, UNKNOWN)
     few = tuple(category for category in categories.few if category is not None)
-    column = CategoryColumn(name, first, places, missing_place,
-                            [float(dtype(value)) for value in categories.fill], few)
-    if column.values_at(missing_place) == column.values_at(UNKNOWN):
-        return replace(column, missing_place=UNKNOWN)
-    return column
+    return CategoryColumn(name, first, places, missing_place,
+                          [float(dtype(value)) for value in categories.fill], few)
