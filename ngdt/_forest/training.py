@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,6 +20,9 @@ from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
 from ngdt._training.wide_data import widen
 from ngdt._util.stopped import Stopped
+
+# Seconds between two looks at what other threads have finished.
+POLL_SECONDS = 0.01
 
 
 def stored(tree):
@@ -54,11 +57,17 @@ class _Job:
     key: tuple[int, int]            # of its result in the checkpoint
     result: TrainingResult | None   # if the checkpoint has it
     is_stored: bool                 # whether there is a checkpoint
-    tree: TrainedTree | None = None     # as far as this process knows
+    # What this process knows of the training, in one of its threads.
+    is_running: bool = False
+    tree: TrainedTree | None = None
 
     def run(self, problem, fitted):
-        """Train the tree, and leave it where it is found after an error."""
-        self.tree = self._train(problem, fitted)
+        """Train the tree, and leave it where it is found after Ctrl-C or an error."""
+        self.is_running = True
+        try:
+            self.tree = self._train(problem, fitted)
+        finally:
+            self.is_running = False
         return self.tree
 
     def _train(self, problem, fitted):
@@ -138,6 +147,9 @@ class Growth:
                         deadline.stop()
                         stop.set()
         except KeyboardInterrupt:
+            stop.set()
+            if not self.trees:
+                self._add_first(jobs)
             if not self.trees:
                 raise
             self.interrupted = not deadline.is_stopped
@@ -180,6 +192,14 @@ class Growth:
         if tree.interrupted:
             raise KeyboardInterrupt
 
-    def _has_time(self, _):
+    def _add_first(self, jobs):
+        """Keep a tree that another thread has begun, once it has ended its training."""
+        while any(job.is_running for job in jobs):
+            sleep(POLL_SECONDS)
+        for job in jobs:
+            if job.tree is not None and not self.trees:
+                self._add(replace(job.tree, interrupted=False), job.candidate)
+
+    def _has_time(self, job):
         """Return whether there is time for another tree."""
         return not self.trees or self.problem.control.deadline.fits(self.trees[-1].seconds)

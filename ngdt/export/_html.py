@@ -111,13 +111,14 @@ def export_html(
     script = _file("_tree.js")
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    kind, size = getattr(unwrap(model)[1], "kind_", "decision tree"), _size(captions)
+    inner, size = unwrap(model)[1], _size(captions)
+    notes = note_on_shrinkage(inner), note_on_missing(captions)
+    kind = getattr(inner, "kind_", "decision tree")
     kind = f"{kind[0].upper()}{kind[1:]}"
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(kind if title is None else str(title)),
         summary=escaped(size if title is None else f"{kind}: {size}"), key=nodes.key(),
-        notes=escaped(". ".join(filter(None, [
-            note_on_shrinkage(unwrap(model)[1]), note_on_missing(captions)]))),
+        notes=escaped(" ".join(f"{note[0].upper()}{note[1:]}." for note in notes if note)),
         script=script, hash=digest, items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:

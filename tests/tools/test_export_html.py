@@ -120,7 +120,7 @@ def test_what_is_said_of_missing_numbers(iris):
     gaps = np.where(np.arange(len(X))[:, None] % 7 == 0, np.nan, X)
     *_, note = export_text(linear.fit(gaps, y)).splitlines()
     assert note.startswith("# in sums")
-    assert f"\n{note[2:]}\n" in Page(export_html(linear)).text
+    assert f"\nI{note[3:]}.\n" in Page(export_html(linear)).text
 
 
 def test_regression_linear_leaves_and_trees_without_samples(iris):
