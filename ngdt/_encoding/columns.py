@@ -134,17 +134,16 @@ class FrameColumns(ArrayColumns):
         ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns))
         """
         frame = self._frame.to_native()
-        if not self._frame.implementation.is_pandas():
-            return super().all_numbers(columns)
-        if len(columns) < self.n_columns:
-            frame = frame.iloc[:, columns]
-        types = set(frame.dtypes)
-        if not all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
-            return super().all_numbers(columns)
-        dtype = np.float32 if types <= {np.dtype(np.float32)} else np.float64
-        numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
-        # The encoded array may be written to, and the frame of the user must not change.
-        return numbers if numbers.flags.owndata else numbers.copy()
+        if self._frame.implementation.is_pandas():
+            if len(columns) < self.n_columns:
+                frame = frame.iloc[:, columns]
+            types = set(frame.dtypes)
+            if all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
+                dtype = np.float32 if types <= {np.dtype(np.float32)} else np.float64
+                numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
+                # The encoded array may be written to, and the frame of the user must not change.
+                return numbers if numbers.flags.owndata else numbers.copy()
+        return super().all_numbers(columns)
 
     def is_categorical(self, j):
         """Return whether a column holds categories, by its type.
