@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -279,6 +280,8 @@ def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
     with pytest.raises(ValueError, match="whose StandardScaler transforms the columns"):
         export(scaled)
     assert export(make_pipeline("passthrough", tree)) == export(tree)
+    search = GridSearchCV(tree, {"max_depth": [1]}, cv=2).fit(iris.data, iris.target)
+    assert export(search) == export(search.best_estimator_)
     with pytest.raises(TypeError, match=r"convert it by Tree\.from_sklearn"):
         export(DecisionTreeClassifier().fit(iris.data, iris.target))
 

@@ -194,6 +194,15 @@ def test_an_empty_string_is_a_category_or_a_missing_value():
         export([*city[:40], *[None] * 20], [])
 
 
+def test_an_empty_string_beside_missing_values_that_are_rare():
+    """They share a feature with unknown categories, which the empty string has not."""
+    city = pd.Series(["", "Oslo"] * 30 + ["Rome", "Rome", "Bern", None, None, None], dtype=object)
+    model = fitted(ObliqueTreeClassifier, pd.DataFrame({"city": city}), [0] * 60 + [1] * 6)
+    assert None in model._table.categories[0].rare
+    with pytest.raises(ValueError, match="has the category '' and missing values"):
+        export_onnx(model)
+
+
 def test_skl2onnx_refuses_categories():
     skl2onnx = pytest.importorskip("skl2onnx")
     register_onnx_converters()
