@@ -47,7 +47,9 @@ def solve(X, y, cost, penalty="l1", start=None, tol=1e-6, scaling=None):
     solver = LinearSolver(Samples(X), scaling, penalty, tol)
     start = start or (np.zeros(X.shape[1]), 0.0)
     Z = (X.toarray() if sparse.issparse(X) else X - scaling.center) / scaling.scale
-    return Z, solver.fit(np.arange(len(y), dtype=np.int32), y, cost, *start)
+    weights, intercept = solver.fit(np.arange(len(y), dtype=np.int32), y, cost, *start)
+    objective = naive_objective(Z.astype(np.float64), y, cost, weights, intercept, penalty)
+    return Z, (weights, intercept, objective)
 
 
 @PENALTIES
@@ -55,10 +57,8 @@ def solve(X, y, cost, penalty="l1", start=None, tol=1e-6, scaling=None):
 @FORMS
 def test_result_is_optimal(penalty, C, form):
     X, y, cost = blobs(C=C)
-    Z, (weights, intercept, objective) = solve(form(X), y, cost, penalty)
+    Z, (weights, intercept, _) = solve(form(X), y, cost, penalty)
     Z = Z.astype(np.float64)
-    assert objective == pytest.approx(
-        naive_objective(Z, y, cost, weights, intercept, penalty), rel=1e-5)
     # Optimality, coordinate by coordinate.
     gradient = naive_gradient(Z, y, cost, weights, intercept)
     reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0)).sum()
@@ -135,7 +135,7 @@ def test_the_multiple_of_the_start_is_right_where_all_margins_are_one(cost, mult
     # F = cost (1 - w)^2 + |w|
     X = np.array([[-1.0], [1.0]])
     solver = LinearSolver(Samples(X), Scaling.fit(X, np.ones(2), True), max_steps=0)
-    fitted, intercept, _ = solver.fit(
+    fitted, intercept = solver.fit(
         np.arange(2, dtype=np.int32), X[:, 0], np.full(2, 0.5 * cost), np.ones(1), 0.0)
     assert fitted[0] == pytest.approx(multiple, rel=1e-2)
     assert intercept == 0.0
@@ -182,12 +182,10 @@ def test_few_values_of_many_features_give_what_dense_ones_give(penalty, dtype):
     X[random.random(X.shape) < 0.95] = 0.0
     y, cost = np.where(X[:, :40].sum(axis=1) > 0, 1.0, -1.0), random.choice([0.5, 1.0], 90)
     scaling = Scaling(np.zeros(600), np.linspace(1, 3, 600))
-    (Z, dense), (_, csr) = (
+    (_, dense), (_, csr) = (
         solve(form(X), y, cost, penalty, scaling=scaling)
         for form in (np.asarray, sparse.csr_array))
     assert csr[2] == pytest.approx(dense[2], rel=1e-6)
-    assert csr[2] == pytest.approx(
-        naive_objective(Z, y, cost, csr[0], csr[1], penalty), rel=1e-9)
     np.testing.assert_allclose(csr[0], dense[0], atol=1e-3 * np.abs(dense[0]).max())
 
 
@@ -213,10 +211,8 @@ def test_more_features_than_a_working_set_holds(penalty, form):
 @pytest.mark.parametrize(("n", "p"), [(30, 200), (30, 201), (500, 201), (200, 400), (1, 300)])
 def test_wide_data_with_dense_weights(form, n, p):
     X, y, cost = blobs(n, p)
-    Z, (weights, intercept, objective) = solve(form(X), y, cost, "l2", tol=1e-6)
+    Z, (weights, intercept, _) = solve(form(X), y, cost, "l2", tol=1e-6)
     Z = Z.astype(np.float64)
-    assert objective == pytest.approx(
-        naive_objective(Z, y, cost, weights, intercept, "l2"), rel=1e-5)
     gradient = naive_gradient(Z, y, cost, weights, intercept)
     reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0)).sum()
     assert np.abs(gradient + np.append(weights, 0.0)).sum() <= 1e-5 * reference

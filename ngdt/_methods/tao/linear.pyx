@@ -16,7 +16,8 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._core.samples cimport Sample, Samples
-from ngdt._methods.tao.newton cimport NewtonFit, PenalisedLoss, hinge_curvature, stored
+from ngdt._methods.tao.newton cimport (
+    NewtonFit, PenalisedLoss, hinge_curvature, minimiser, stored, violation_of)
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f64_f64(
@@ -90,14 +91,12 @@ cdef class LinearSolver:
         -------
         weights : ndarray of float64, shape (n_features,)
         intercept : float
-        objective : float
-            F.
         """
         cdef NewtonFit fit = self.kind(self.F, samples, target, cost, weights, intercept)
         fit.deadline, fit.is_timed = self.deadline, self.deadline.is_set
         with nogil:
             fit.run(self.tol, self.max_steps)
-        return fit.weights.base[:fit.n_features], fit.weights[fit.n_features], fit.objective()
+        return fit.weights.base[:fit.n_features], fit.weights[fit.n_features]
 
 
 cdef class WorkingSetFit(NewtonFit):
@@ -131,7 +130,8 @@ cdef class WorkingSetFit(NewtonFit):
         self.size += 1
 
     cdef bint _is_above(self, Py_ssize_t j, double least) noexcept nogil:
-        cdef double violation = self.F.penalty.violation(self.weights[j], self.gradient[j])
+        cdef double violation = violation_of(
+            self.weights[j], self.gradient[j], self.F.is_l1)
         return violation > fmax(least, 0.0) or (least < 0.0 and self.weights[j] != 0.0)
 
     cdef Py_ssize_t _count_above(self, double least) noexcept nogil:
@@ -233,7 +233,7 @@ cdef class _CoordinateDescent(WorkingSetFit):
                 curvature = &self.model[k * a]
                 h = curvature[k]
                 if k < a - 1:
-                    goal = self.F.penalty.minimiser(self.goal[j], self.slope[k], h)
+                    goal = minimiser(self.goal[j], self.slope[k], h, self.F.is_l1)
                 else:
                     goal = self.goal[j] - self.slope[k] / h
                 moved = goal - self.goal[j]
@@ -342,7 +342,7 @@ cdef class SparseDescent(WorkingSetFit):
             for e in range(self.start[j], self.start[j + 1]):
                 i = self.place[e]
                 g += self.curvature[i] * self.moved[i] * self.value[e]
-            goal = self.F.penalty.minimiser(self.goal[j], g, h)
+            goal = minimiser(self.goal[j], g, h, self.F.is_l1)
             step = goal - self.goal[j]
             if step == 0.0:
                 continue

@@ -1,3 +1,4 @@
+from libc.math cimport copysign, fabs, fmax
 from libc.stdint cimport int32_t
 
 from ngdt._core.samples cimport Sample, Samples
@@ -21,18 +22,38 @@ cdef inline double hinge_curvature(double margin) noexcept nogil:
     return 2.0 if margin < 1.0 else 0.0
 
 
-cdef class Penalty:
-    cdef readonly int degree
-    cdef double value(self, double w) noexcept nogil
-    cdef double violation(self, double w, double gradient) noexcept nogil
-    cdef double minimiser(self, double w, double gradient, double curvature) noexcept nogil
+cdef inline double penalty_of(double w, bint is_l1) noexcept nogil:
+    """|w|, or w^2 / 2."""
+    return fabs(w) if is_l1 else 0.5 * w * w
+
+
+cdef inline double violation_of(double w, double gradient, bint is_l1) noexcept nogil:
+    """Distance of the gradient of the loss from what is optimal at this weight."""
+    if not is_l1:
+        return fabs(gradient + w)
+    if w != 0.0:
+        return fabs(gradient + copysign(1.0, w))
+    return fmax(fabs(gradient) - 1.0, 0.0)
+
+
+cdef inline double minimiser(
+        double w, double gradient, double curvature, bint is_l1) noexcept nogil:
+    """Best weight where the loss has this gradient at w, and this curvature."""
+    if not is_l1:
+        return w - (gradient + w) / (curvature + 1.0)
+    # Not as w - (gradient +- 1) / curvature, in which a large w would lose a small step.
+    if gradient + 1.0 < curvature * w:
+        return w - (gradient + 1.0) / curvature
+    if gradient - 1.0 > curvature * w:
+        return w - (gradient - 1.0) / curvature
+    return 0.0
 
 
 cdef class PenalisedLoss:
     cdef Samples data
     cdef const double[::1] center
     cdef const double[::1] inverse      # of the scale
-    cdef Penalty penalty
+    cdef bint is_l1
 
 
 cdef class NewtonFit:
@@ -56,7 +77,6 @@ cdef class NewtonFit:
     cdef void run(self, double tol, int max_steps) noexcept nogil
     cdef void find_goal(self) noexcept nogil
     cdef bint is_late(self) noexcept nogil
-    cdef double objective(self) noexcept nogil
     cdef void to_raw(self, const double *w) noexcept nogil
     cdef double project(self, const Sample *x) noexcept nogil
     cdef void add(self, double r, const Sample *x, double *gradient) noexcept nogil

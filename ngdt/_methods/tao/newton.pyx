@@ -31,65 +31,6 @@ cdef int MAX_HALVINGS = 40
 cdef double SUFFICIENT_DECREASE = 0.01      # share of the predicted decrease that a step must bring
 
 
-cdef class Penalty:
-    """A function of each weight by itself, homogeneous of some degree."""
-
-    cdef double value(self, double w) noexcept nogil:
-        return 0.0
-
-    cdef double violation(self, double w, double gradient) noexcept nogil:
-        """Distance of the gradient of the loss from what is optimal at this weight."""
-        return 0.0
-
-    cdef double minimiser(self, double w, double gradient, double curvature) noexcept nogil:
-        """Best weight where the loss has this gradient at w, and this curvature."""
-        return w
-
-
-cdef class L1(Penalty):
-    """|w|."""
-
-    def __cinit__(self):
-        self.degree = 1
-
-    cdef double value(self, double w) noexcept nogil:
-        return fabs(w)
-
-    cdef double violation(self, double w, double gradient) noexcept nogil:
-        if w > 0.0:
-            return fabs(gradient + 1.0)
-        if w < 0.0:
-            return fabs(gradient - 1.0)
-        return fabs(gradient) - 1.0 if fabs(gradient) > 1.0 else 0.0
-
-    cdef double minimiser(self, double w, double gradient, double curvature) noexcept nogil:
-        # Not as w - (gradient +- 1) / curvature, in which a large w would lose a small step.
-        if gradient + 1.0 < curvature * w:
-            return w - (gradient + 1.0) / curvature
-        if gradient - 1.0 > curvature * w:
-            return w - (gradient - 1.0) / curvature
-        return 0.0
-
-
-cdef class L2(Penalty):
-    """w^2 / 2."""
-
-    def __cinit__(self):
-        self.degree = 2
-
-    cdef double value(self, double w) noexcept nogil:
-        return 0.5 * w * w
-
-    cdef double violation(self, double w, double gradient) noexcept nogil:
-        return fabs(gradient + w)
-
-    cdef double minimiser(self, double w, double gradient, double curvature) noexcept nogil:
-        return w - (gradient + w) / (curvature + 1.0)
-
-
-PENALTIES = {"l1": L1, "l2": L2}
-
-
 cdef class PenalisedLoss:
     """The parts of F that are common to all fits.
 
@@ -105,7 +46,7 @@ cdef class PenalisedLoss:
         self.data = data
         self.center = scaling.center
         self.inverse = 1.0 / scaling.scale
-        self.penalty = PENALTIES[penalty]()
+        self.is_l1 = penalty == "l1"
 
 
 cdef class NewtonFit:
@@ -158,10 +99,6 @@ cdef class NewtonFit:
         with gil:
             return not self.deadline.fits()
 
-    cdef double objective(self) noexcept nogil:
-        memset(&self.direction[0], 0, (self.n_features + 1) * sizeof(double))
-        return self._loss_at(0.0) + self._penalty_at(0.0)
-
     cdef double _loss_at(self, double t) noexcept nogil:
         """The loss after t steps."""
         cdef double total = 0.0
@@ -174,7 +111,7 @@ cdef class NewtonFit:
         cdef double total = 0.0
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            total += self.F.penalty.value(self.weights[j] + t * self.direction[j])
+            total += penalty_of(self.weights[j] + t * self.direction[j], self.F.is_l1)
         return total
 
     cdef void to_raw(self, const double *w) noexcept nogil:
@@ -257,8 +194,8 @@ cdef class NewtonFit:
         cdef double slope = 0.0
         cdef Py_ssize_t i, j
         for j in range(self.n_features):
-            slope += self.F.penalty.value(self.weights[j])
-        if self.F.penalty.degree == 2:
+            slope += penalty_of(self.weights[j], self.F.is_l1)
+        if not self.F.is_l1:
             slope *= 2.0 * scale
         for i in range(self.n_samples):
             slope += self.cost[i] * self.margin[i] * hinge_slope(scale * self.margin[i])
@@ -269,7 +206,7 @@ cdef class NewtonFit:
         cdef double total = fabs(gradient[self.n_features])
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            total += self.F.penalty.violation(w[j], gradient[j])
+            total += violation_of(w[j], gradient[j], self.F.is_l1)
         return total
 
     cdef double _violation_at_zero(self) noexcept nogil:
@@ -296,8 +233,8 @@ cdef class NewtonFit:
             self.direction[j] = self.goal[j] - self.weights[j]
             predicted += self.gradient[j] * self.direction[j]
             if j < p:
-                predicted += self.F.penalty.value(self.goal[j])
-                predicted -= self.F.penalty.value(self.weights[j])
+                predicted += penalty_of(self.goal[j], self.F.is_l1)
+                predicted -= penalty_of(self.weights[j], self.F.is_l1)
         if not predicted < 0.0:
             return False
         here = self._loss_at(0.0) + self._penalty_at(0.0)

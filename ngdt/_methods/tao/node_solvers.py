@@ -121,7 +121,7 @@ class NewtonSolver:
         """Weights and intercept in scaled space with at most the present penalised loss."""
         X = self.X[samples] if self.is_sparse else None
         if X is None or not 0 < X.nnz < X.shape[1]:
-            return self.solver.fit(samples, target, cost, weights, intercept)[:2]
+            return self.solver.fit(samples, target, cost, weights, intercept)
         # A fit goes through all features many times. Features without values have no weights.
         features = np.unique(X.indices)
         part = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr),
@@ -144,7 +144,7 @@ class NewtonSolver:
         """As `_minimise`, with the values of the samples for some features."""
         X = X if self.is_sparse else np.ascontiguousarray(X)
         solver = self.make_solver(Samples(X), self.scaling.take(features))
-        fitted, intercept, _ = solver.fit(
+        fitted, intercept = solver.fit(
             np.arange(len(target), dtype=np.int32), target, cost, weights[features], intercept)
         weights = np.zeros_like(weights)
         weights[features] = fitted
