@@ -10,7 +10,6 @@ from ngdt._core.greedy.splitter import Split
 from ngdt._core.samples import Samples
 from ngdt._forest.ensemble import Ensemble
 from ngdt._methods.model_tree import splits
-from ngdt._methods.oc1.descent import Descent
 from ngdt.losses import PoissonLoss
 
 X = np.arange(12.0).reshape(6, 2)
@@ -47,24 +46,14 @@ def damaged(name, values):
     (lambda: splits.divide(None, np.zeros(1, bool)), "must not be None"),
     (lambda: splits.split_errors(
         np.ones((2, 3)), None, np.zeros((1, 2), np.int32), 1.0, 1, 5, 1, 1.0), "must not be None"),
-    (lambda: splits.split_errors(
-        np.ones((3, 3)), np.ones((1, 2)), np.zeros((1, 2), np.int32), 1.0, 1, 5, 1, 1.0),
-     "not for 2 samples of 1 features"),
     (lambda: splits.variance_gains(None, np.zeros((1, 1), np.int32), np.ones((1, 1, 1)), np.ones(1),
                                    1.0, 1), "must not be None"),
-    (lambda: splits.divide(np.zeros((1, 2), np.int32), np.zeros(1, bool)), "1 entries for 2"),
-    (lambda: splits.variance_gains(np.ones((1, 2)), np.zeros((1, 2), np.int32), np.ones((1, 1, 1)),
-                                   np.ones(2), 2.0, 1), "not for 2 samples of 1 features"),
-    (lambda: splits.variance_gains(np.ones((1, 2)), np.zeros((1, 2), np.int32), np.ones((2, 1, 1)),
-                                   np.ones(2), 2.0, 0), "least must be at least 1"),
     (lambda: DATA.project(ALL, np.ones(3)), "weights has 3 entries for 2"),
     (lambda: SPLITTER.best_threshold(ALL, np.ones(5)), "z has 5 values for 6 samples"),
     (lambda: SPLITTER.partition(ALL.copy(), Split(np.ones(3), 0.0, 1.0)), "3 entries for 2"),
     (lambda: SPLITTER.partition(ALL.copy(), Split(2, 0.0, 1.0)), "there is no feature 2"),
     (lambda: STUMP._predict_linear(ONE, DATA, ALL), "leaf has 1 entries for 6 samples"),
     (lambda: STUMP._nearest_products(DATA, ALL, ONE, np.ones(2)), "an entry for each node"),
-    (lambda: Descent(SPLITTER, np.zeros(2), np.ones(2)).descend(ONE, np.ones(2)),
-     "chance has 2 entries for 1 steps"),
     (lambda: PoissonLoss(pseudo_count=-1.0), "pseudo_count must be finite and not negative"),
 ])
 def test_wrong_arguments_are_refused(call, message):

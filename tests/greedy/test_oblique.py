@@ -82,16 +82,6 @@ def test_pure_nodes_and_small_ones_need_no_directions():
         assert root.result()[-1].tolist() == [40]
 
 
-@pytest.mark.parametrize(("features", "weights"), [
-    (np.zeros((1, 1, 1)), np.ones((1, 1, 2))), (np.zeros((1, 2, 2)), np.ones((1, 1, 2))),
-    (np.zeros((1, 1, 2)), np.ones((2, 1, 2))), (np.full((1, 1, 2), 3), np.ones((1, 1, 2))),
-    (np.full((1, 1, 2), -1), np.ones((1, 1, 2))), (np.zeros((1, 1, 1)), np.ones((1, 1, 1)))])
-def test_bad_directions(features, weights):
-    root, _, _ = builder()
-    with pytest.raises(ValueError, match="features"):
-        root.grow(features.astype(np.int32), weights)
-
-
 def test_products_that_overflow_are_not_split():
     # In float64 the sum of each sample is infinite, or NaN from two sums of opposite signs.
     X = np.c_[np.random.default_rng(0).normal(size=(60, 3)), np.full((60, 20), 1.7e308)]

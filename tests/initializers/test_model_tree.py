@@ -199,14 +199,6 @@ def test_a_look_ahead_finds_what_shows_after_two_splits(n_seen, monkeypatch):
     assert found.look_ahead(noise, np.random.RandomState(0)) is None
 
 
-def test_bad_arguments_of_the_splits():
-    Z = np.ones((3, 2))
-    columns, order = sorted_columns(Z)
-    for rows, penalty, least in [(Z[:2], 1.0, 1), (Z, 0.0, 1), (Z, 1.0, 0)]:
-        with pytest.raises(ValueError, match=r"rows|must be positive"):
-            splits.split_errors(rows, columns, order, penalty, 1, 5, least, np.inf)
-
-
 @given(nodes(), st.integers(1, 3))
 def test_splits_that_reduce_the_variance_most(node, least):
     Z, y, weight = node

@@ -254,13 +254,3 @@ def test_more_accurate_than_axis_aligned_splits_on_pendigits(load_data):
                 data["X_test"].astype(np.float32), data["y_test"])
         for init in ("oc1", "info_gain"))
     assert oc1 > greedy + 0.02
-
-
-def test_a_descent_checks_what_it_is_given():
-    splitter = Splitter(np.eye(3), np.zeros((3, 1)), np.ones(3), 1, "variance")
-    descent, rows = Descent(splitter, np.zeros(3), np.ones(3)), splitter.used_samples()
-    for plane, score in ((np.zeros(3), np.zeros(3)), (np.zeros(4), np.zeros(2))):
-        with pytest.raises(ValueError, match=r"expected 4|for 3 samples"):
-            descent.start(rows, plane, score, 0.0)
-    with pytest.raises(ValueError, match="3 values for 0 samples"):
-        descent.jump(np.zeros(4), np.zeros(3))

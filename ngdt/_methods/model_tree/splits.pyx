@@ -1,4 +1,7 @@
-"""Axis-aligned splits after which constants, or linear models, fit best, of sorted samples."""
+"""Axis-aligned splits after which constants, or linear models, fit best, of sorted samples.
+
+Shapes are not checked, nor the samples in `order`, which come from a sort.
+"""
 
 import numpy as np
 
@@ -72,13 +75,7 @@ def split_errors(
         int32_t[::1] every = np.arange(n, dtype=np.int32)
         Py_ssize_t j, k, n_splits
         Cuts cuts
-    if Z.shape[0] != p or Z.shape[1] != n or rows.shape[0] != n:
-        raise ValueError(f"Z and rows are not for {n} samples of {p} features")
-    if least < 1 or not penalty > 0.0 or not 0 < n_outputs < d:
-        raise ValueError(
-            f"least, penalty and n_outputs must be positive, got {least}, {penalty}, {n_outputs}")
     cuts = Cuts(min(n - 1, 2 * n_cuts), d, n_outputs, penalty)
-    # The samples in `order` are not checked: they come from a sort, and checks would cost as much.
     with nogil:
         add_products(rows, every, 0, n, block, cuts.total)
         cuts.begin(limit)
@@ -278,10 +275,6 @@ def variance_gains(
         Py_ssize_t i, j, g, k
         double left, factor, squares
         int32_t sample
-    if Z.shape[0] != p or Z.shape[1] != n or deviations.shape[0] != n or weight.shape[0] != n:
-        raise ValueError(f"Z, deviations and weight are not for {n} samples of {p} features")
-    if least < 1:
-        raise ValueError(f"least must be at least 1, got {least}")
     with nogil:
         for j in range(p):
             left = 0.0
@@ -324,8 +317,6 @@ def divide(Order order not None, const unsigned char[::1] is_right not None):
         int32_t[::1] number = np.empty(n, np.int32)
         Py_ssize_t i, j, n_below, n_above
         int32_t sample
-    if is_right.shape[0] != n:
-        raise ValueError(f"is_right has {is_right.shape[0]} entries for {n} samples")
     with nogil:
         n_below = n_above = 0
         for i in range(n):

@@ -14,7 +14,6 @@ from ngdt._core.greedy.columns cimport BinnedColumns
 from ngdt._core.greedy.criterion cimport Criterion, Cut
 from ngdt._core.greedy.moves cimport MoveList
 from ngdt._core.greedy.splitter cimport Splitter
-from ngdt._core.samples cimport check_ids
 
 cdef enum:
     MAX_STEP = 1 << 27   # steps beyond it would drown the other weights, of which the norm is 1
@@ -88,8 +87,7 @@ cdef class Descent:
         gain : float
             Of the split.
         """
-        self._check(self._splitter.check_samples(samples), score)
-        self._check_weights(weights)
+        self._splitter.check_samples(samples)
         self._samples = samples
         self._weights[:] = weights
         self._score[:samples.shape[0]] = score
@@ -118,9 +116,6 @@ cdef class Descent:
         """
         cdef Py_ssize_t k
         cdef double step, before = self._gain
-        check_ids("order", order, 0, self._weights.shape[0])
-        if chance.shape[0] != order.shape[0]:
-            raise ValueError(f"chance has {chance.shape[0]} entries for {order.shape[0]} steps")
         with nogil:
             for k in range(order.shape[0]):
                 self._read_slope(order[k])
@@ -146,8 +141,6 @@ cdef class Descent:
         """
         cdef Py_ssize_t j
         cdef double step
-        self._check(self._samples.shape[0], slope)
-        self._check_weights(direction)
         self._slope[:slope.shape[0]] = slope
         with nogil:
             step = self._step(INFINITY)
@@ -155,17 +148,6 @@ cdef class Descent:
                 self._weights[j] += step * direction[j]
             self._normalize()
         return step != 0.0
-
-    cdef int _check(self, Py_ssize_t n, const double[::1] values) except -1:
-        if n == 0 or n > self._score.shape[0] or values.shape[0] != n:
-            raise ValueError(f"{values.shape[0]} values for {n} samples")
-        return 0
-
-    cdef int _check_weights(self, const double[::1] weights) except -1:
-        if weights.shape[0] != self._weights.shape[0]:
-            raise ValueError(
-                f"weights has {weights.shape[0]} entries, expected {self._weights.shape[0]}")
-        return 0
 
     cdef void _read_slope(self, Py_ssize_t j) noexcept nogil:
         """Derivative of the score of each sample in weight j: its scaled feature, or -1."""

@@ -89,12 +89,6 @@ cdef class ObliqueBuilder:
         """
         cdef Py_ssize_t n_sets = features.shape[0], used = 0
         cdef bint is_complete = False
-        if not (features.shape[0] == weights.shape[0] and features.shape[1] == weights.shape[1]
-                and features.shape[2] == weights.shape[2] == self._k > 0):
-            raise ValueError("features and weights must have the shape of the directions")
-        drawn = np.asarray(features)
-        if n_sets and not 0 <= drawn.min() <= drawn.max() < self._splitter.n_features:
-            raise ValueError(f"features must be some of 0 to {self._splitter.n_features - 1}")
         self._reserve(self._n_splits + n_sets)
         with nogil:
             while True:
