@@ -22,7 +22,7 @@ from libc.string cimport memset
 
 from ngdt._core.samples cimport Sample
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
-from ngdt._methods.soft.leaf_model cimport ngdt_adam, ngdt_adam_step
+from ngdt._methods.soft.leaf_model cimport LeafModel, ngdt_adam, ngdt_adam_step
 from ngdt._methods.soft.routing cimport CSRRouting, Routing, ngdt_axpy_f32
 
 cdef extern from "soft.h" nogil:
@@ -41,8 +41,7 @@ cdef extern from "dot.h" nogil:
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
 
 CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
-cdef int NODES_PER_TASK = 128       # their gradients are one matrix product
-cdef int LEAVES_PER_TASK = 128
+cdef int ROWS_PER_TASK = 128        # nodes, whose gradients are one matrix product, or leaves
 cdef int FEATURES_PER_TASK = 256    # of sparse data
 cdef int SLOTS_AHEAD = 4            # of the sample that is read, which are prefetched
 # Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
@@ -59,8 +58,13 @@ cdef class SoftWorker(Worker):
         Of the weights.
     """
 
+    cdef float[:, ::1] gradient
+    cdef float[::1] other       # a sample to mix with, scaled
+    cdef ngdt_adam adam, leaf_adam
+    cdef double batch_weight    # sum of the sample weights
+
     def __init__(self, n_columns):
-        self.gradient = np.empty((NODES_PER_TASK, n_columns), dtype=np.float32)
+        self.gradient = np.empty((ROWS_PER_TASK, n_columns), dtype=np.float32)
         self.other = np.empty(n_columns, dtype=np.float32)
 
 
@@ -90,21 +94,40 @@ cdef class SoftTrainer(MiniBatchLoop):
     n_threads : int
     """
 
+    # Constant in an epoch.
+    cdef Routing routing
+    cdef LeafModel model
+    cdef const double[::1] sample_weight
+    cdef double q
+    cdef const float[:, ::1] mask
+    cdef bint refit_every_step
+    cdef const int32_t[:, ::1] neighbour
+    cdef double spatial_penalty, beta1, beta2, epsilon
+    cdef public long long n_steps_before    # steps that the moments have seen
+    cdef list workers               # one per thread
+    cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
+    # Per place in the order; empty where samples are not mixed.
+    cdef const int32_t[::1] partner
+    cdef const float[::1] share
+    # Per slot, written by visits.
+    cdef float[::1] root_value
+    cdef float[::1] grad_output     # minus the derivative of the loss in it
+    cdef double[::1] slot_weight
+    # Per node, written by the update task of its block.
+    cdef float[:, ::1] w, first_moment, second_moment
+    # Written by update task 0.
+    cdef double sum_loss, sum_weight
+
     def __init__(self, Routing routing, sample_weight, *, q, weights, betas=(0.9, 0.999),
                  epsilon=1e-8, mask=None, spatial_penalty=0.0, neighbour=None,
                  refit_every_step=True, n_threads=1):
         self.routing, self.model = routing, routing.model
-        self.sample_weight, self.q = sample_weight, q
+        self.sample_weight, self.q, self.epsilon = sample_weight, q, epsilon
         self.w = weights
         self.first_moment, self.second_moment = np.zeros_like(weights), np.zeros_like(weights)
-        self.masked = mask is not None
-        self.mask = mask
-        self.spatial_penalty = spatial_penalty
-        self.neighbour = neighbour
-        self.refit_every_step = refit_every_step
+        self.mask, self.refit_every_step = mask, refit_every_step
+        self.spatial_penalty, self.neighbour = spatial_penalty, neighbour
         self.beta1, self.beta2 = betas
-        self.epsilon = epsilon
-        self.n_steps_before = 0
         self.batch_size, self.samples_per_task = routing.batch_size, CHUNK
         self.root_value, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
         self.slot_weight = np.empty(self.batch_size)
@@ -187,6 +210,7 @@ cdef class SoftTrainer(MiniBatchLoop):
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
         """First the tasks of blocks of nodes, then the tasks of blocks of leaves."""
         cdef ngdt_adam *adam = &(<SoftWorker> worker).adam
+        cdef ngdt_adam *leaf_adam = &(<SoftWorker> worker).leaf_adam
         cdef long long n_steps = self.n_steps_before + step.number + 1
         # Both moments start at zero and are too small by these factors.
         cdef double first_bias = 1.0 - pow(self.beta1, n_steps)
@@ -200,35 +224,26 @@ cdef class SoftTrainer(MiniBatchLoop):
         adam.rate = <float> (self.rate[step.number] * second_bias / first_bias)
         adam.epsilon = <float> (self.epsilon * second_bias)
         adam.keep = <float> self.keep[step.number]
-        (<SoftWorker> worker).leaf_adam = adam[0]
-        (<SoftWorker> worker).leaf_adam.rate = <float> (
-            self.leaf_rate[step.number] * second_bias / first_bias)
-        (<SoftWorker> worker).leaf_adam.keep = 1.0
+        leaf_adam[0] = adam[0]
+        leaf_adam.rate = <float> (self.leaf_rate[step.number] * second_bias / first_bias)
+        leaf_adam.keep = 1.0
         return self._n_node_tasks(worker) + (
-            self.model.n_leaves + LEAVES_PER_TASK - 1) // LEAVES_PER_TASK
+            self.model.n_leaves + ROWS_PER_TASK - 1) // ROWS_PER_TASK
 
     cdef int _n_node_tasks(self, Worker worker) noexcept nogil:
         """Number of tasks that move the weights of nodes."""
-        return (<int> self.w.shape[0] + NODES_PER_TASK - 1) // NODES_PER_TASK
+        return (<int> self.w.shape[0] + ROWS_PER_TASK - 1) // ROWS_PER_TASK
 
     cdef void update(self, Worker worker, const Step *step, int task) noexcept nogil:
-        cdef int n_node_tasks = self._n_node_tasks(worker), first
+        cdef int n_node_tasks = self._n_node_tasks(worker), s
         if task == 0:
-            self._count(step.n, (<SoftWorker> worker).batch_weight)
+            self.sum_weight += (<SoftWorker> worker).batch_weight
+            for s in range(step.n):
+                self.sum_loss += self.slot_weight[s] * self._loss(self.root_value[s])
         if task < n_node_tasks:
             self._move_task(<SoftWorker> worker, task, step.n)
         else:
-            first = (task - n_node_tasks) * LEAVES_PER_TASK
-            self._move_leaves(
-                <SoftWorker> worker, first,
-                min(LEAVES_PER_TASK, self.model.n_leaves - first), step)
-
-    cdef void _count(self, int n, double batch_weight) noexcept nogil:
-        """Add a mini-batch to the metrics of the epoch."""
-        cdef int s
-        self.sum_weight += batch_weight
-        for s in range(n):
-            self.sum_loss += self.slot_weight[s] * self._loss(self.root_value[s])
+            self._move_leaves(<SoftWorker> worker, (task - n_node_tasks) * ROWS_PER_TASK, step)
 
     cdef double _loss(self, double value) noexcept nogil:
         if not self.model.is_likelihood:
@@ -236,14 +251,10 @@ cdef class SoftTrainer(MiniBatchLoop):
         return (1.0 - pow(value, self.q)) / self.q if self.q > 0.0 else -log(value)
 
     cdef void _move_task(self, SoftWorker worker, int task, int n) noexcept nogil:
-        """Move one part of the weights: here, a block of nodes."""
-        cdef int first = task * NODES_PER_TASK
-        self._move_nodes(worker, first, min(NODES_PER_TASK, <int> self.w.shape[0] - first), n)
-
-    cdef void _move_nodes(
-            self, SoftWorker worker, int node, int n_nodes, int n) noexcept nogil:
-        """Take the step of a block of nodes."""
+        """Take the step of one part of the weights: here, a block of nodes."""
         cdef float *gradient = &worker.gradient[0, 0]
+        cdef int node = task * ROWS_PER_TASK
+        cdef int n_nodes = min(ROWS_PER_TASK, <int> self.w.shape[0] - node)
         cdef Py_ssize_t j, size = n_nodes * self.w.shape[1]
         cdef float scale = <float> (1.0 / worker.batch_weight)
         cdef int i
@@ -253,7 +264,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         if self.spatial_penalty > 0.0:
             for i in range(n_nodes):
                 self._add_penalty(&self.w[node + i, 0], gradient + i * self.w.shape[1])
-        if self.masked:
+        if self.mask is not None:
             for j in range(size):
                 gradient[j] *= (&self.mask[node, 0])[j]
         ngdt_adam_step(&worker.adam, gradient, size, &self.w[node, 0],
@@ -271,9 +282,9 @@ cdef class SoftTrainer(MiniBatchLoop):
             gradient[self.neighbour[k, 1]] -= slope
 
     cdef void _move_leaves(
-            self, SoftWorker worker, int first, int n_leaves, const Step *step) noexcept nogil:
+            self, SoftWorker worker, int first, const Step *step) noexcept nogil:
         """Take the step of a block of leaves."""
-        cdef int leaf
+        cdef int n_leaves = min(ROWS_PER_TASK, self.model.n_leaves - first), leaf
         self.routing.accumulate_leaves(first, n_leaves, step.n)
         for leaf in range(first, first + n_leaves):
             self.model.update(
@@ -341,15 +352,6 @@ cdef class LazyWorker(SoftWorker):
             self.rate[i] *= self.adam.keep
             self.rate[i] += self.adam.rate * self.fade[self.n_steps - i]
             self.keep[i] *= self.adam.keep
-
-    cdef ngdt_wait missed(self, Py_ssize_t since) noexcept nogil:
-        cdef ngdt_wait wait
-        cdef Py_ssize_t n = self.n_steps - since
-        wait.keep, wait.rate = <float> self.keep[since], <float> self.rate[since]
-        wait.first_share = <float> self.first_share[n]
-        wait.second_share = <float> self.second_share[n]
-        wait.epsilon = self.adam.epsilon
-        return wait
 
     cdef void list_features(self, const Sample *samples, int n) noexcept nogil:
         """List the features of a mini-batch with their entries, in the order of the slots."""
@@ -464,44 +466,50 @@ cdef class LazyTrainer(SoftTrainer):
 
     cdef void _move_features(self, LazyWorker worker, int first) noexcept nogil:
         """Take the step of a block of features, or make up for what they missed."""
-        cdef int k, j
+        cdef int k
         for k in range(first, min(first + FEATURES_PER_TASK, worker.n_listed)):
-            j = worker.feature[k]
             if k < worker.n_moved:
                 self._move_feature(worker, k)
-                self.up_to_date[j] = <int32_t> worker.n_steps
             else:
-                self._make_up(worker, j)
+                self._make_up(worker, worker.feature[k])
+
+    cdef void _move_thresholds(self, LazyWorker worker, int n) noexcept nogil:
+        cdef int s
+        memset(&worker.gradient[0, 0], 0, self.w.shape[1] * sizeof(float))
+        for s in range(n):
+            self._add_row(worker, s, 1.0)
+        self._step(worker, self.w.shape[0] - 1)
 
     cdef void _move_feature(self, LazyWorker worker, int k) noexcept nogil:
         """Take the step of the weights of a feature."""
-        cdef float *gradient = &worker.gradient[0, 0]
-        cdef Py_ssize_t m = self.w.shape[1], e
-        memset(gradient, 0, m * sizeof(float))
+        cdef Py_ssize_t e
+        memset(&worker.gradient[0, 0], 0, self.w.shape[1] * sizeof(float))
         for e in range(worker.start[k], worker.start[k + 1]):
-            ngdt_axpy_f32(
-                worker.value[e], &self.csr.row[worker.slot[e], 0], NULL, m, gradient)
-        self._step(worker, worker.feature[k], gradient)
+            self._add_row(worker, worker.slot[e], worker.value[e])
+        self._step(worker, worker.feature[k])
+        self.up_to_date[worker.feature[k]] = <int32_t> worker.n_steps
 
-    cdef void _move_thresholds(self, LazyWorker worker, int n) noexcept nogil:
-        cdef float *gradient = &worker.gradient[0, 0]
-        cdef int s
-        memset(gradient, 0, self.w.shape[1] * sizeof(float))
-        for s in range(n):
-            ngdt_axpy_f32(1.0, &self.csr.row[s, 0], NULL, self.w.shape[1], gradient)
-        self._step(worker, self.w.shape[0] - 1, gradient)
+    cdef void _add_row(self, LazyWorker worker, int slot, float times) noexcept nogil:
+        """Add the gradient in the scores of a slot to that in the weights of a feature."""
+        ngdt_axpy_f32(
+            times, &self.csr.row[slot, 0], NULL, self.w.shape[1], &worker.gradient[0, 0])
 
-    cdef void _step(self, LazyWorker worker, Py_ssize_t j, float *gradient) noexcept nogil:
+    cdef void _step(self, LazyWorker worker, Py_ssize_t j) noexcept nogil:
         cdef Py_ssize_t m = self.w.shape[1]
+        cdef float *gradient = &worker.gradient[0, 0]
         ngdt_scale_f32(<float> (1.0 / worker.batch_weight), m, gradient)
         ngdt_adam_step(&worker.adam, gradient, m, &self.w[j, 0], &self.first_moment[j, 0],
                        &self.second_moment[j, 0])
 
     cdef void _make_up(self, LazyWorker worker, int j) noexcept nogil:
         """Make up for the steps that a feature has missed."""
+        cdef Py_ssize_t since = self.up_to_date[j], n = worker.n_steps - since
         cdef ngdt_wait wait
-        if self.up_to_date[j] < worker.n_steps:
-            wait = worker.missed(self.up_to_date[j])
+        if n > 0:
+            wait.keep, wait.rate = <float> worker.keep[since], <float> worker.rate[since]
+            wait.first_share = <float> worker.first_share[n]
+            wait.second_share = <float> worker.second_share[n]
+            wait.epsilon = worker.adam.epsilon
             ngdt_adam_wait(&wait, self.w.shape[1], &self.w[j, 0], &self.first_moment[j, 0],
                            &self.second_moment[j, 0])
             self.up_to_date[j] = <int32_t> worker.n_steps
