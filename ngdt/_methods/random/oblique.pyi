@@ -1,8 +1,11 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from ngdt._core.greedy.splitter import Splitter
+from ngdt._core.tree import Tree
 
 ROUNDING: float
 
@@ -31,3 +34,4 @@ class ObliqueBuilder:
         NDArray[np.int32],
         NDArray[np.int64],
     ]: ...
+    def to_tree(self, problem: Any) -> Tree: ...

@@ -6,6 +6,8 @@ samples. No Python runs between them: a deep tree has thousands, most of them of
 
 import numpy as np
 
+from ngdt._core.tree import Tree
+
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -136,6 +138,15 @@ cdef class ObliqueBuilder:
         return (np.asarray(self._features)[found], np.asarray(self._weights)[found],
                 np.asarray(self._threshold)[found], number[left], number[left + 1],
                 (end - begin)[leaves])
+
+    def to_tree(self, problem):
+        """The tree with the best leaf values for the problem's training samples."""
+        features, found, thresholds, left, right, n_at_leaf = self.result()
+        weights, n_leaves = np.zeros((len(features), problem.X.shape[1])), len(n_at_leaf)
+        np.put_along_axis(weights, features, found, axis=1)
+        leaf = np.repeat(np.arange(n_leaves), n_at_leaf)
+        values = problem.fit_leaves(leaf, np.asarray(self._samples), n_leaves)
+        return Tree(weights, thresholds, left, right, values)
 
     def _reserve(self, n_splits):
         """Make room for directions."""

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from ngdt._core.greedy.builder import least_gain
-from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.random.oblique import ObliqueBuilder
 from ngdt._util.parameters import COUNT
@@ -100,31 +99,9 @@ class RandomOblique(InfoGain):
                         builder.stop()
                     elif not builder.grow(features[nodes], weights[nodes]):
                         continue
-                    return GrownObliqueTree(*builder.result(), samples)
+                    return builder
 
         return grow
-
-
-@dataclass(frozen=True, eq=False)
-class GrownObliqueTree:
-    """Grown tree: the result of `ObliqueBuilder`, and the samples in the order of the leaves."""
-
-    features: np.ndarray
-    weights: np.ndarray
-    thresholds: np.ndarray
-    children_left: np.ndarray
-    children_right: np.ndarray
-    n_at_leaf: np.ndarray
-    samples: np.ndarray
-
-    def to_tree(self, problem):
-        """Make a tree with the best leaf values for the problem's training samples."""
-        weights = np.zeros((len(self.features), problem.X.shape[1]))
-        np.put_along_axis(weights, self.features, self.weights, axis=1)
-        n_leaves = len(self.n_at_leaf)
-        leaf = np.repeat(np.arange(n_leaves), self.n_at_leaf)
-        values = problem.fit_leaves(leaf, self.samples, n_leaves)
-        return Tree(weights, self.thresholds, self.children_left, self.children_right, values)
 
 
 def random_directions(random, n_candidates, n_features, n_nonzero):
