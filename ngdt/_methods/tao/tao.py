@@ -212,7 +212,6 @@ class TAORun:
         kind = AxisSolver if params.node == "axis" else NewtonSolver
         self.solver = kind(params, problem.replace(
             control=replace(problem.control, deadline=self.deadline)))
-        self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
 
     def train(self):
         with self.progress.until_interrupted():
@@ -387,16 +386,7 @@ class TAORun:
         return min(self.params.C / max(share**self.params.alpha, _TINY), 1.0 / _TINY)
 
     def _fit_each(self, problems):
-        return [self._fit_node(problem) for problem in problems if self._fits(problem)]
-
-    def _fits(self, problem):
-        """Return whether there is time for a node; the deepest, with few samples, come first."""
-        if not self.deadline.is_set:
-            return True
-        n = len(problem.samples)
-        seconds = n * (monotonic() - self.begin) / self.n_fitted if self.n_fitted else 0.0
-        self.n_fitted += n
-        return self.deadline.fits(seconds)
+        return [self._fit_node(problem) for problem in problems if self.deadline.fits()]
 
     def _fit_node(self, problem):
         """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
