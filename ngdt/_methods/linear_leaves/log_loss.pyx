@@ -78,7 +78,7 @@ def minimise_log_loss(
                 with gil:
                     if not deadline.fits():
                         break
-    search.find_coefficients()      # after the last step, they may be of one that was too long
+    search.whiten_by(search.x, False, search.b)     # the last step tried may have been too long
     return search.b.base
 
 
@@ -113,7 +113,7 @@ cdef class _Search:
         cdef int n_rows = <int> self.x.shape[0]
         cdef Py_ssize_t first = self.start.shape[0] - n_rows, k, j
         cdef double loss
-        self.find_coefficients()
+        self.whiten_by(self.x, False, self.b)
         memcpy(&self.scores[0, 0], &self.start[0, 0],
                self.start.shape[0] * self.start.shape[1] * sizeof(double))
         multiply(&self.b[0, 0], n_rows, self.Z, True, 1.0, &self.scores[first, 0])
@@ -123,13 +123,10 @@ cdef class _Search:
             for j in range(self.Z.shape[1]):
                 loss += 0.5 * self.times[k] * self.ridge[j] * self.b[k, j] * self.b[k, j]
                 self.gradient_b[k, j] += self.times[k] * self.ridge[j] * self.b[k, j]
-        self._whiten(self.gradient_b, True, self.gradient)
+        self.whiten_by(self.gradient_b, True, self.gradient)
         return loss
 
-    cdef void find_coefficients(self) noexcept nogil:
-        self._whiten(self.x, False, self.b)
-
-    cdef void _whiten(
+    cdef void whiten_by(
             self, double[:, ::1] a, bint transpose, double[:, ::1] product) noexcept nogil:
         """product = a whiten, or a whiten'."""
         cdef Py_ssize_t k, j

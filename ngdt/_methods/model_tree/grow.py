@@ -150,12 +150,9 @@ def _models(branch, node, right, penalty):
     right = Sums.of(Z[right], y[right], weight[right])
     sides = [Sums.of(Z, y, weight) - right, right]
     values, slopes = fit_sides(sides, branch.slope, penalty)
-    return [(_drawn(value, side, branch), slope)
-            for value, side, slope in zip(values, sides, slopes, strict=True)]
-
-
-def _drawn(value, sums, branch):
-    """Value of a child whose mean prediction is drawn to the branch, as by `RidgeNode.fit`."""
-    z, y = sums.means()
-    share = PSEUDO_COUNT / (sums.weight + PSEUDO_COUNT)
-    return value + share * (branch.value + branch.slope @ z - y)
+    # Mean predictions are drawn to those of the branch, as by `RidgeNode.fit`.
+    for value, side in zip(values, sides, strict=True):
+        z, y = side.means()
+        share = PSEUDO_COUNT / (side.weight + PSEUDO_COUNT)
+        value += share * (branch.value + branch.slope @ z - y)
+    return zip(values, slopes, strict=True)

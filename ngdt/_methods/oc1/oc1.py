@@ -122,18 +122,15 @@ class OC1Splitter(RefinedSplitter):
         scaled = np.append(*self.scaling.to_scaled(initial.direction, initial.threshold))
         score = self.data.project(samples, initial.direction) - initial.threshold
         self.descent.start(samples, scaled, score, initial.gain)
-        while True:
-            while self._descend_once():
-                pass
-            if not any(self._jump(samples) for _ in range(self.n_jumps)):
-                break
+        has_gained = True
+        while has_gained:
+            coefficients = self.random.permutation(self.moved)
+            chance = self.random.random(len(coefficients))
+            has_gained = self.descent.descend(coefficients, chance) or any(
+                self._jump(samples) for _ in range(self.n_jumps))
         reached = self.descent.weights
         weights, _ = self.scaling.to_raw(reached[None, :-1], reached[-1:])
         return self.cut(samples, weights[0], min_samples_leaf)
-
-    def _descend_once(self):
-        coefficients = self.random.permutation(self.moved)
-        return self.descent.descend(coefficients, self.random.random(len(coefficients)))
 
     def _jump(self, samples):
         weights, threshold, scaled = self._random_hyperplane(self.moved)

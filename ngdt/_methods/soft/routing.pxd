@@ -36,7 +36,6 @@ cdef class DenseRouting(Routing):
     cdef float[:, ::1] state    # (nodes and leaves, stride): V; then M and gradients
 
     cdef void score(self, int first, int n) noexcept nogil
-    cdef void _multiply_leaves(self, int first, int n) noexcept nogil
 
 
 cdef class CSRRouting(DenseRouting):

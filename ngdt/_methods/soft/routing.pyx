@@ -153,7 +153,10 @@ cdef class DenseRouting(Routing):
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int m = self.topology.n_internal, n_whole = whole_vectors(n), i
         self.score(first, n)
-        self._multiply_leaves(first, n)
+        if self.model.rows_per_leaf > 0:
+            multiply(True, n, <int> self.model.coefficients.shape[0], <int> self.x.shape[1],
+                     &self.x[first, 0], self.x.shape[1], &self.model.coefficients[0, 0],
+                     self.x.shape[1], &self.model.output[0, first], self.batch_size)
         for i in range(m + 1):
             self.model.value(i, NULL, first, n, &self.state[m + i, first])
         for i in range(m - 1, -1, -1):
@@ -169,13 +172,6 @@ cdef class DenseRouting(Routing):
         multiply(True, n, self.topology.n_internal, <int> self.x.shape[1], &self.x[first, 0],
                  self.x.shape[1], &self.weights[0, 0], self.weights.shape[1], &self.p[0, first],
                  self.stride)
-
-    cdef void _multiply_leaves(self, int first, int n) noexcept nogil:
-        """Outputs of linear leaves."""
-        if self.model.rows_per_leaf > 0:
-            multiply(True, n, <int> self.model.coefficients.shape[0], <int> self.x.shape[1],
-                     &self.x[first, 0], self.x.shape[1], &self.model.coefficients[0, 0],
-                     self.x.shape[1], &self.model.output[0, first], self.batch_size)
 
     cdef void backward(
             self, int first, int n, float gamma, const float *grad_output) noexcept nogil:

@@ -386,10 +386,15 @@ cdef class ConjugateGradients(NewtonFit):
         self.slope, self.search, self.product = np.empty((3, self.n_features + 1))
 
     cdef void find_goal(self) noexcept nogil:
-        cdef Py_ssize_t j, p = self.n_features
-        cdef double length, before, bend, violation = 0.0, left
+        cdef Py_ssize_t i, j, p = self.n_features
+        cdef double length, before, bend, c, violation = 0.0, left
         cdef int _product
-        self._find_curvature()
+        self.n_curved = 0
+        for i in range(self.n_samples):
+            c = self.cost[i] * hinge_curvature(self.margin[i])
+            if c > 0.0:
+                self.curved[self.n_curved], self.curvature[self.n_curved] = self.samples[i], c
+                self.n_curved += 1
         for j in range(p + 1):
             self.goal[j] = self.weights[j]
             self.slope[j] = self.gradient[j] + (self.weights[j] if j < p else 0.0)
@@ -409,16 +414,6 @@ cdef class ConjugateGradients(NewtonFit):
                 self.search[j] = length / before * self.search[j] - self.slope[j]
             if left <= PRODUCT_TOL * violation:
                 return
-
-    cdef void _find_curvature(self) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double c
-        self.n_curved = 0
-        for i in range(self.n_samples):
-            c = self.cost[i] * hinge_curvature(self.margin[i])
-            if c > 0.0:
-                self.curved[self.n_curved], self.curvature[self.n_curved] = self.samples[i], c
-                self.n_curved += 1
 
     cdef void _multiply(self) noexcept nogil:
         """Second derivatives of F, the sum of c loss'' z z' and the penalty's, times search."""
