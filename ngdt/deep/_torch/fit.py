@@ -19,7 +19,7 @@ from ngdt.deep._torch.functions import (
     weights_of,
 )
 from ngdt.deep._torch.growth import grow
-from ngdt.deep._torch.training import train_softly
+from ngdt.deep._torch.training import SoftTraining
 from ngdt.pruning._unused import keep_reached
 
 # Share of greedy growth in the progress that is shown.
@@ -95,9 +95,12 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump):
             whole = near.doing(1.0 - _GROWTH_WORK)
         history = {}
         if optimizer is not None and len(children[0]) and not interrupted:
-            progress = train_softly(
+            training = SoftTraining(
                 functions, children, optimizer, whole, near.training_samples,
-                torch.from_numpy(inputs), sample_weight, spread=stump is None)
+                torch.from_numpy(inputs), sample_weight)
+            if stump is None:
+                training.spread_leaves()
+            progress = training.run()
             history, interrupted = progress.history, progress.interrupted
         return Fitted(*_hardened(functions, children, problem, inputs), history, interrupted)
 

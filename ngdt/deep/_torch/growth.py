@@ -10,7 +10,7 @@ from torch import nn
 from ngdt._core.greedy.builder import build
 from ngdt._util.stopped import Stopped
 from ngdt.deep._torch.functions import NodeFunctions, evaluate
-from ngdt.deep._torch.training import train_softly
+from ngdt.deep._torch.training import SoftTraining
 
 _STUMP = np.array([~0]), np.array([~1])
 # Largest number of stumps that are tried per node, where they send all samples to one side.
@@ -65,10 +65,10 @@ class _StumpStrategy:
         seed = int(random.integers(2**31))
         torch.manual_seed(seed)
         functions = NodeFunctions([self.make()], *_STUMP)
-        progress = train_softly(
+        training = SoftTraining(
             functions, _STUMP, self.optimizer, self.problem.replace(random_state=seed), samples,
             torch.from_numpy(self.inputs), self.sample_weight)
-        if progress.interrupted:
+        if training.run().interrupted:
             raise KeyboardInterrupt
         return functions.nodes[0]
 

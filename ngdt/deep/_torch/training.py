@@ -5,6 +5,7 @@ import torch
 from torch.nn.functional import logsigmoid, one_hot
 
 from ngdt._training.algorithm import Progress
+from ngdt.deep._base import score_tree
 
 # Least variance of the targets in the leaves, relative to the variance of all targets.
 _MIN_VARIANCE = 1e-6
@@ -20,14 +21,9 @@ class Paths:
     """
 
     def __init__(self, left, right):
-        m = len(left)
-        sides = np.zeros((2, m, 2 * m + 1), dtype=np.float32)   # side, node, child
-        for node in range(m):
-            for side, child in enumerate((left[node], right[node])):
-                below = child if child >= 0 else m + ~child
-                sides[:, :, below] = sides[:, :, node]
-                sides[side, node, below] = 1.0
-        self.left, self.right = torch.from_numpy(sides[:, :, m:].copy())
+        sides = score_tree(left, right, np.zeros((len(left) + 1, 1))).ancestors().toarray().T
+        self.left, self.right = (
+            torch.from_numpy((sides == side).astype(np.float32)) for side in (-1, 1))
 
     def log_probability(self, scores, gamma):
         """Logarithm of the probability that a sample reaches each leaf, shape (n, n_leaves)."""
@@ -64,8 +60,7 @@ class CategoricalLeaves:
         mean = self.mean + self.prior_weight * self.prior
         self.log_probability = torch.log(mean / mean.sum(dim=1, keepdim=True))
 
-    def end_epoch(self):
-        """Do nothing: the leaves have no common parameters."""
+    end_epoch = fit
 
 
 class GaussianLeaves:
@@ -103,15 +98,15 @@ class GaussianLeaves:
         self.value = mean[:, :-1] / mean[:, -1:]
 
     def end_epoch(self):
-        """Refit the variance."""
+        """Fit the variance, too."""
         _, responsible, squares = self.mean.sum(dim=0).split([len(self.prior) - 1, 1, 1])
         self.variance = max(
             float(squares / (responsible * (len(self.prior) - 1))), _MIN_VARIANCE)
+        self.fit()
 
 
-def train_softly(
-        functions, children, optimizer, problem, samples, inputs, sample_weight, spread=False):
-    """Train the functions of a tree.
+class SoftTraining:
+    """Training of the functions of a tree.
 
     Parameters
     ----------
@@ -127,24 +122,7 @@ def train_softly(
     inputs : Tensor of shape (n_samples, ...)
     sample_weight : ndarray of shape (n_samples,)
         Weights with mean 1.
-    spread : bool, default=False
-        Whether leaves start from different targets, for untrained splits; otherwise they are equal.
-
-    Returns
-    -------
-    Progress
     """
-    run = _Run(functions, children, optimizer, problem, samples, inputs, sample_weight)
-    if spread:
-        run.spread_leaves()
-    functions.train()
-    with run.progress.until_interrupted():
-        for epoch in range(run.schedule.epochs):
-            run.epoch(epoch)
-    return run.progress
-
-
-class _Run:
 
     def __init__(self, functions, children, optimizer, problem, samples, inputs, sample_weight):
         self.functions, self.paths = functions, Paths(*children)
@@ -162,8 +140,16 @@ class _Run:
         self.adam = torch.optim.Adam(self.parameters, betas=(0.9, self.schedule.beta2))
         self.progress = Progress(optimizer, problem, self.schedule.epochs)
 
+    def run(self):
+        """Train, and return the `Progress`."""
+        self.functions.train()
+        with self.progress.until_interrupted():
+            for epoch in range(self.schedule.epochs):
+                self._epoch(epoch)
+        return self.progress
+
     def spread_leaves(self):
-        """Let leaves start from targets at evenly spaced quantiles.
+        """Let leaves start from targets at evenly spaced quantiles, for untrained splits.
 
         From equal leaves, a tree with few more leaves than classes ends with fewer distinct leaves.
         """
@@ -173,7 +159,7 @@ class _Run:
         at = np.searchsorted(weight, (np.arange(n_leaves) + 0.5) / n_leaves * weight[-1])
         self.leaves.start(torch.from_numpy(order[at].astype(np.int64)))
 
-    def epoch(self, epoch):
+    def _epoch(self, epoch):
         schedule, order = self.schedule, self.random.permutation(self.samples)
         begins = range(0, len(order), schedule.batch_size)
         total, seen, losses = float(self.weight[order].sum()), 0.0, 0.0
@@ -195,7 +181,6 @@ class _Run:
                 "the loss is not finite any more: use a smaller learning_rate, or functions whose "
                 "values are finite")
         self.leaves.end_epoch()
-        self.leaves.fit()
         self.progress.report({"loss": losses / total, "gamma": float(schedule.gamma(done))})
 
     def _step(self, batch, weight, done, share):
