@@ -145,16 +145,10 @@ def checked_depths(left, right):
     if fault < 0:
         return node_depths, leaf_depths
     m, (node, side) = len(left), divmod(fault, 2)
-    name, child = (("children_left", left), ("children_right", right))[side]
-    child = int(child[node])
-    if child >= m or ~child > m:
-        raise ValueError(
-            f"{name}[{node}] = {child} is out of range for {m} internal nodes "
-            f"(expected an id in {node + 1}..{m - 1}, or ~leaf in {-m - 1}..-1)")
-    what = f"leaf {~child} already has a parent" if child < 0 else (
-        f"node {child} already has a parent" if child > node else
-        "a child must come after its parent (this also rules out cycles)")
-    raise ValueError(f"{name}[{node}] = {child}: {what}")
+    name, children = (("children_left", left), ("children_right", right))[side]
+    raise ValueError(
+        f"{name}[{node}] = {children[node]}, but the children of node {node} must be nodes in "
+        f"{node + 1}..{m - 1}, or leaves ~leaf in {-m - 1}..-1, that have no other parent")
 
 
 def _array(name, array, wanted, kinds, ndim):

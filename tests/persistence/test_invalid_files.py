@@ -202,7 +202,7 @@ def test_the_file_of_a_tree(tmp_path, loaded):
     # Each entry is used once: a big array cannot be copied a million times.
     ({"thresholds": {"array": ["float64", 0, 2, [2]]}}, "no part of the array float64"),
     ({"children_left": {"array": ["float64", 0, 1, [1]]}}, "no part of the array float64"),
-    ({"children_right": {"array": ["int32", 0, 1, [1]]}}, "already has a parent"),
+    ({"children_right": {"array": ["int32", 0, 1, [1]]}}, "that have no other parent"),
     ({"values": {"object": 0}}, "no object 0 before"),
     ({"values": {"object": -1}}, "no object -1 before"),
     ({"weights": None}, "real numbers"),
