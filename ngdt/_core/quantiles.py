@@ -269,11 +269,9 @@ def check_quantiles(quantiles):
     """
     with error_prefix("quantiles"):
         quantiles = np.asarray(quantiles, dtype=np.float64)
-    if quantiles.ndim != 1 or quantiles.size == 0:
+    if quantiles.ndim != 1 or not quantiles.size or not (
+            (quantiles >= 0) & (quantiles <= 1)).all():
         raise ValueError(
-            "quantiles must be a list of numbers, such as (0.1, 0.9), got an array of shape "
-            f"{quantiles.shape}")
-    if not ((quantiles >= 0) & (quantiles <= 1)).all():
-        raise ValueError(
-            f"quantiles must be in [0, 1], such as 0.05 for 5 %, got {quantiles.tolist()}")
+            "quantiles must be a list of numbers in [0, 1], such as 0.05 for 5 %, got "
+            f"{quantiles.tolist()}")
     return quantiles
