@@ -92,16 +92,11 @@ def trained_output(module, inputs):
 
 def _new(factory, input_shape, parameter):
     """Make a module by a factory; raise a TypeError if it makes none."""
-    if isinstance(factory, nn.Module):
-        raise TypeError(
-            f"{parameter} must be a function that makes a module, got the module "
-            f"{type(factory).__name__}(...) itself: use {parameter}=lambda input_shape: "
-            f"{type(factory).__name__}(...)")
-    module = factory(input_shape)
+    module = None if isinstance(factory, nn.Module) else factory(input_shape)
     if not isinstance(module, nn.Module):
         raise TypeError(
-            f"{parameter} must make a torch.nn.Module, got {type(module).__name__} from "
-            f"{parameter}({input_shape})")
+            f"{parameter} must be a function that makes a new torch.nn.Module, such as lambda "
+            f"input_shape: torch.nn.Linear(...), got {factory!r}")
     return module
 
 
