@@ -398,7 +398,8 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
         below = np.inf if node >= m else sum(map(least, children[node]))
         return min(losses[node] + alpha, below)
 
-    tops = np.unique(grown._tops(grown._is_leaf(alpha, 0)))
+    sequence = grown._sequences[0]
+    tops = np.unique(grown._tops(sequence.is_leaf_after(grown._n_steps(alpha, 0))))
     if np.isinf(alpha):
         assert tops.tolist() == [0]
     else:
@@ -411,7 +412,8 @@ def test_the_largest_subtree_within_a_limit(limit):
     problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared_error")
     grown = _Grown(problem, _Growth(ModelTree(), 1.0))
     grown.problem = problem.replace(max_leaf_nodes=limit)
-    found, step = grown._is_leaf(0.0, 0), grown._sequences[0].step
+    sequence = grown._sequences[0]
+    found, step = sequence.is_leaf_after(grown._n_steps(0.0, 0)), sequence.step
     sizes = [len(np.unique(grown._tops((step >= 0) & (step < n)))) for n in range(len(step) + 1)]
     assert len(np.unique(grown._tops(found))) == max(n for n in sizes if n <= limit)
 

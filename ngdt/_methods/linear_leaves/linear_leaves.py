@@ -246,15 +246,11 @@ def _related(problem):
     p = problem.X.shape[1]
     if p <= MAX_FEATURES:
         return np.arange(p)
-    return np.sort(np.argsort(-_correlation(problem))[:MAX_FEATURES])
-
-
-def _correlation(problem):
-    """Largest absolute correlation of each feature with a target, up to a common factor."""
     problem, y = problem.winsorized, target_columns(problem)
     share = problem.sample_weight / problem.sample_weight.sum()
     residual = share[:, None] * (y - share @ y)
     products = problem.X.T @ residual
     products = products.toarray() if sparse.issparse(products) else np.asarray(products)
     std = problem.moments.std
-    return np.abs(products).max(axis=1) / np.where(std == 0, np.inf, std)
+    correlation = np.abs(products).max(axis=1) / np.where(std == 0, np.inf, std)
+    return np.sort(np.argsort(-correlation)[:MAX_FEATURES])

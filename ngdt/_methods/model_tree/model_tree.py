@@ -273,10 +273,6 @@ class _Grown:
             range(len(sequence.nodes)), True, lo=n_steps, key=lambda n: len(np.unique(
                 self._tops(sequence.is_leaf_after(n)))) <= limit)
 
-    def _is_leaf(self, alpha, penalty):
-        """Mask of the nodes that become leaves."""
-        return self._sequences[penalty].is_leaf_after(self._n_steps(alpha, penalty))
-
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
         m, children = self.tree.n_internal, self._children
@@ -320,7 +316,7 @@ class _Grown:
 
     def pruned(self, alpha, penalty):
         """The pruned tree with its linear leaves."""
-        is_leaf = self._is_leaf(alpha, penalty)
+        is_leaf = self._sequences[penalty].is_leaf_after(self._n_steps(alpha, penalty))
         leaves = np.arange(self.tree.n_leaves, dtype=np.float64)[:, None]
         small = collapse(self.tree.replace(values=leaves), is_leaf)
         nodes = self._tops(is_leaf)[small.values[:, 0].astype(np.intp)]

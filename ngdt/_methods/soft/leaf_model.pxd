@@ -17,7 +17,7 @@ cdef class LeafModel:
     cdef readonly bint is_likelihood    # what `value` is; otherwise it is minus a loss
     # Linear leaves have rows of coefficients, as nodes have weights; other leaves have none.
     cdef int rows_per_leaf
-    cdef float[:, ::1] coefficients     # (n_rows, n_features + 1)
+    cdef float[:, ::1] coefficients     # (n_rows, n_features + 1), or probabilities
     cdef float[:, ::1] gradient         # shape of the coefficients
     cdef float[:, ::1] output           # (n_rows, batch_size): products; then derivatives in them
 

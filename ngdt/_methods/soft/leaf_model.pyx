@@ -75,11 +75,6 @@ cdef class LeafModel:
     cdef void m_step(self, int leaf) noexcept nogil:
         """The parameters that fit the running means best."""
 
-    @property
-    def arrays(self):
-        """Trainable parameters."""
-        return [self.parameters]
-
 
 cdef class Categorical(LeafModel):
     """Probabilities of classes: Hehn et al. (2020), eq. 13.
@@ -95,7 +90,6 @@ cdef class Categorical(LeafModel):
     batch_size : int
     """
 
-    cdef float[:, ::1] _parameters
     cdef float[:, ::1] _mean        # running means of h
     cdef const double[:, ::1] y
     cdef double[::1] prior
@@ -107,8 +101,7 @@ cdef class Categorical(LeafModel):
     def __init__(self, parameters, y, prior, prior_weight, batch_size):
         self.is_likelihood = True
         self.n_leaves, self.n_classes = parameters.shape
-        self.parameters = parameters
-        self._parameters = parameters
+        self.parameters = self.coefficients = parameters
         self._mean = np.zeros_like(parameters)
         self.sums = np.zeros_like(parameters)
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
@@ -123,7 +116,7 @@ cdef class Categorical(LeafModel):
 
     cdef void value(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
-        cdef const float *probability = &self._parameters[leaf, 0]
+        cdef const float *probability = &self.coefficients[leaf, 0]
         cdef int i
         if slots == NULL:
             ngdt_gather(probability, &self.label[first], n, out)
@@ -148,12 +141,12 @@ cdef class Categorical(LeafModel):
     cdef void update(
             self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
         # The density depends on the class only: times it here, once.
-        ngdt_move_means(rate, total, &self.sums[leaf, 0], &self._parameters[leaf, 0],
+        ngdt_move_means(rate, total, &self.sums[leaf, 0], &self.coefficients[leaf, 0],
                         self.n_classes, &self._mean[leaf, 0])
 
     cdef void m_step(self, int leaf) noexcept nogil:
         ngdt_probabilities(self.prior_weight, &self.prior[0], &self._mean[leaf, 0],
-                           self.n_classes, &self._parameters[leaf, 0])
+                           self.n_classes, &self.coefficients[leaf, 0])
 
 
 cdef class LossLeaves(LeafModel):

@@ -184,18 +184,17 @@ class SoftRun:
             self.weights = weights.T
             routing = CSRRouting(topology, weights, *arguments)
             return LazyTrainer(routing, self.sample_weight, weights=weights, **options)
+        mask = None
+        if keep_zeros:
+            mask = (self.weights != 0).astype(np.float32)
+            mask[:, -1] = 1.0   # the threshold belongs to no feature, and may be zero by chance
         routing = (
             DenseRouting(topology, self.weights, *arguments) if cutoff is None and not is_sparse
             else SparseRouting(topology, self.weights, *arguments, CHUNK, cutoff or 0.0))
         return SoftTrainer(
             routing, self.sample_weight, weights=self.weights,
-            mask=self._mask() if keep_zeros else None, spatial_penalty=schedule.spatial_penalty,
+            mask=mask, spatial_penalty=schedule.spatial_penalty,
             neighbour=_neighbours(schedule.image_shape, problem.X.shape[1]), **options)
-
-    def _mask(self):
-        mask = (self.weights != 0).astype(np.float32)
-        mask[:, -1] = 1.0       # the threshold belongs to no feature, and may be zero by chance
-        return mask
 
     def _leaf_model(self):
         problem, schedule, values = self.problem, self.schedule, self.tree.values

@@ -90,5 +90,4 @@ cdef class NewtonFit:
     cdef void _scale(self) noexcept nogil
     cdef double _slope_at_scale(self, double scale) noexcept nogil
     cdef double _violation_at_zero(self) noexcept nogil
-    cdef double _share_of_minority(self) noexcept nogil
     cdef bint _search_line(self) noexcept nogil

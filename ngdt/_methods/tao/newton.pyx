@@ -80,7 +80,7 @@ cdef class NewtonFit:
         cdef int _step
         self._find_margins(&self.weights[0], &self.margin[0])
         self._scale()
-        enough = tol * self._share_of_minority() * self._violation_at_zero()
+        enough = tol * self._violation_at_zero()
         for _step in range(max_steps):
             self._find_gradient(&self.margin[0], &self.gradient[0])
             if self.violation(&self.weights[0], &self.gradient[0]) <= enough:
@@ -210,20 +210,21 @@ cdef class NewtonFit:
         return total
 
     cdef double _violation_at_zero(self) noexcept nogil:
-        # There is no step yet: direction and change are free, and the change is zero.
-        memset(&self.direction[0], 0, (self.n_features + 1) * sizeof(double))
-        self._find_gradient(&self.change[0], &self.gradient[0])
-        return self.violation(&self.direction[0], &self.gradient[0])
+        """Distance of zero from optimal, times the share of the costs that the lighter class has.
 
-    cdef double _share_of_minority(self) noexcept nogil:
-        # Where few samples oppose many, the intercept alone removes most of the violation at zero.
+        Where few samples oppose many, the intercept alone removes most of the distance.
+        """
         cdef double right = 0.0, total = 0.0
         cdef Py_ssize_t i
         for i in range(self.n_samples):
             total += self.cost[i]
             if self.target[i] > 0.0:
                 right += self.cost[i]
-        return min(right, total - right) / total
+        # There is no step yet: direction and change are free, and the change is zero.
+        memset(&self.direction[0], 0, (self.n_features + 1) * sizeof(double))
+        self._find_gradient(&self.change[0], &self.gradient[0])
+        return min(right, total - right) / total * (
+            self.violation(&self.direction[0], &self.gradient[0]))
 
     cdef bint _search_line(self) noexcept nogil:
         """Try the step, half of it and so on, until F falls enough; False if it never does."""
