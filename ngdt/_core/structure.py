@@ -149,26 +149,6 @@ def levels(tree):
         yield at
 
 
-def sums_above_leaves(tree, at_node):
-    """Sum of the numbers at the nodes above each leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-    at_node : ndarray of shape (n_internal,)
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
-    """
-    total = [0] * (tree.n_internal + tree.n_leaves)
-    for node, (children, own) in enumerate(
-            zip(child_ids(tree).tolist(), at_node.tolist(), strict=True)):
-        for child in children:
-            total[child] = total[node] + own
-    return np.array(total[tree.n_internal:])
-
-
 def sums_below(tree, at_leaf):
     """Sums of the numbers at the leaves below each node, then the numbers at each leaf.
 

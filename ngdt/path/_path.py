@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.utils.multiclass import type_of_target
 
-from ngdt._core.structure import sums_above_leaves
+from ngdt._core.structure import paths
 from ngdt._core.tree import check_is_tree
 from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -78,15 +78,17 @@ def prediction_cost(tree, X, *, sample_weight=None):
     """
     check_is_tree(tree)
     leaf = tree.apply(X)
-    reached = np.bincount(leaf, check_weight(sample_weight, len(leaf)), tree.n_leaves)
+    weight = np.bincount(leaf, check_weight(sample_weight, len(leaf)), tree.n_leaves)
+    reached = np.flatnonzero(weight)
+    path = paths(tree, reached)
     n_nonzero = np.asarray((tree.weights != 0).sum(axis=1)).ravel()
-    n_multiplications = sums_above_leaves(tree, n_nonzero)
+    n_multiplications = abs(path) @ n_nonzero
     if tree.slopes is not None:
-        n_multiplications = n_multiplications + np.count_nonzero(tree.slopes, axis=(1, 2))
+        n_multiplications = n_multiplications + np.count_nonzero(
+            tree.slopes[reached], axis=(1, 2))
     return tuple(
-        Spread(float(np.average(cost, weights=reached)), int(cost[reached > 0].min()),
-               int(cost[reached > 0].max()))
-        for cost in (tree.leaf_depths(), n_multiplications))
+        Spread(float(np.average(cost, weights=weight[reached])), int(cost.min()), int(cost.max()))
+        for cost in (np.diff(path.indptr), n_multiplications))
 
 
 @dataclass(frozen=True, eq=False)
