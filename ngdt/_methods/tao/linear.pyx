@@ -16,8 +16,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._core.samples cimport Sample, Samples
-from ngdt._methods.tao.newton cimport (
-    NewtonFit, PenalisedLoss, hinge_curvature, minimiser, stored, violation_of)
+from ngdt._methods.tao.newton cimport NewtonFit, hinge_curvature, minimiser, stored, violation_of
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f64_f64(
@@ -57,21 +56,21 @@ cdef class LinearSolver:
         Ends a fit after its last complete step.
     """
 
-    cdef PenalisedLoss F
-    cdef object kind, deadline
+    cdef tuple common       # arguments of all fits
+    cdef object kind
     cdef double tol
     cdef int max_steps
 
     def __init__(self, Samples data, scaling, penalty="l1", tol=1e-2, max_steps=100,
                  deadline=NO_DEADLINE):
-        self.F = PenalisedLoss(data, scaling, penalty)
+        self.common = data, scaling.center, 1.0 / scaling.scale, penalty == "l1", deadline
         if penalty == "l2" and data.n_features > MAX_MODEL_FEATURES:
             self.kind = ConjugateGradients
         elif data.is_sparse and data.n_features > MAX_DENSE_FEATURES:
             self.kind = SparseDescent
         else:
             self.kind = _CoordinateDescent
-        self.tol, self.max_steps, self.deadline = tol, max_steps, deadline
+        self.tol, self.max_steps = tol, max_steps
 
     def fit(self, samples, target, cost, weights, double intercept):
         """Lower F from the best multiple of the given weights; several threads may do so at once.
@@ -92,8 +91,7 @@ cdef class LinearSolver:
         weights : ndarray of float64, shape (n_features,)
         intercept : float
         """
-        cdef NewtonFit fit = self.kind(self.F, samples, target, cost, weights, intercept)
-        fit.deadline, fit.is_timed = self.deadline, self.deadline.is_set
+        cdef NewtonFit fit = self.kind(*self.common, samples, target, cost, weights, intercept)
         with nogil:
             fit.run(self.tol, self.max_steps)
         return fit.weights.base[:fit.n_features], fit.weights[fit.n_features]
@@ -105,8 +103,8 @@ cdef class WorkingSetFit(NewtonFit):
     cdef int32_t[::1] working       # features of the working set, and the intercept
     cdef int size                   # how many these are
 
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        super().__init__(F, samples, target, cost, weights, intercept)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.working = np.empty(
             min(self.n_features, <Py_ssize_t> MAX_WORKING_FEATURES) + 1, dtype=np.int32)
 
@@ -131,7 +129,7 @@ cdef class WorkingSetFit(NewtonFit):
 
     cdef bint _is_above(self, Py_ssize_t j, double least) noexcept nogil:
         cdef double violation = violation_of(
-            self.weights[j], self.gradient[j], self.F.is_l1)
+            self.weights[j], self.gradient[j], self.is_l1)
         return violation > fmax(least, 0.0) or (least < 0.0 and self.weights[j] != 0.0)
 
     cdef Py_ssize_t _count_above(self, double least) noexcept nogil:
@@ -149,8 +147,8 @@ cdef class _CoordinateDescent(WorkingSetFit):
     cdef double[::1] model          # second derivatives of the loss
     cdef double[::1] slope          # gradient of the model of the loss at the goal
 
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        super().__init__(F, samples, target, cost, weights, intercept)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         widest = len(self.working)
         self.slope = np.empty(widest)
         self.place = np.full(self.n_features, -1, dtype=np.int32)
@@ -194,22 +192,22 @@ cdef class _CoordinateDescent(WorkingSetFit):
 
     cdef void _gather(self, Py_ssize_t sample, double factor, double *out) noexcept nogil:
         """Write the working set's features of a sample, scaled, and the constant feature."""
-        cdef Sample x = self.F.data.get(sample)
-        cdef bint is_float32 = self.F.data.is_float32
+        cdef Sample x = self.data.get(sample)
+        cdef bint is_float32 = self.data.is_float32
         cdef int k, a = self.size
         cdef Py_ssize_t e, j
         if x.indices == NULL:
             for k in range(a - 1):
                 j = self.working[k]
-                out[k] = factor * (stored(&x, j, is_float32) - self.F.center[j]) * (
-                    self.F.inverse[j])
+                out[k] = factor * (stored(&x, j, is_float32) - self.center[j]) * (
+                    self.inverse[j])
         else:
             memset(out, 0, a * sizeof(double))
             for e in range(x.n):
                 j = x.indices[e]
                 k = self.place[j]
                 if k >= 0:
-                    out[k] += factor * stored(&x, e, is_float32) * self.F.inverse[j]
+                    out[k] += factor * stored(&x, e, is_float32) * self.inverse[j]
         out[a - 1] = factor
 
     cdef void _add_chunk(self, int n) noexcept nogil:
@@ -233,7 +231,7 @@ cdef class _CoordinateDescent(WorkingSetFit):
                 curvature = &self.model[k * a]
                 h = curvature[k]
                 if k < a - 1:
-                    goal = minimiser(self.goal[j], self.slope[k], h, self.F.is_l1)
+                    goal = minimiser(self.goal[j], self.slope[k], h, self.is_l1)
                 else:
                     goal = self.goal[j] - self.slope[k] / h
                 moved = goal - self.goal[j]
@@ -265,8 +263,8 @@ cdef class SparseDescent(WorkingSetFit):
     cdef double[::1] second         # per feature: second derivative of the model
     cdef double least               # added to second derivatives
 
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        super().__init__(F, samples, target, cost, weights, intercept)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.start = np.zeros(self.n_features + 2, dtype=np.intp)
         with nogil:
             self._count()
@@ -283,7 +281,7 @@ cdef class SparseDescent(WorkingSetFit):
         cdef Sample x
         cdef Py_ssize_t i, e, j
         for i in range(self.n_samples):
-            x = self.F.data.get(self.samples[i])
+            x = self.data.get(self.samples[i])
             for e in range(x.n):
                 self.start[x.indices[e] + 2] += 1
         for j in range(1, self.n_features + 1):
@@ -294,12 +292,12 @@ cdef class SparseDescent(WorkingSetFit):
         cdef Sample x
         cdef Py_ssize_t i, e, j, at
         for i in range(self.n_samples):
-            x = self.F.data.get(self.samples[i])
+            x = self.data.get(self.samples[i])
             for e in range(x.n):
                 j = x.indices[e]
                 at = self.start[j + 1]
                 self.place[at] = <int32_t> i
-                self.value[at] = stored(&x, e, self.F.data.is_float32) * self.F.inverse[j]
+                self.value[at] = stored(&x, e, self.data.is_float32) * self.inverse[j]
                 self.start[j + 1] += 1
 
     cdef void find_goal(self) noexcept nogil:
@@ -342,7 +340,7 @@ cdef class SparseDescent(WorkingSetFit):
             for e in range(self.start[j], self.start[j + 1]):
                 i = self.place[e]
                 g += self.curvature[i] * self.moved[i] * self.value[e]
-            goal = minimiser(self.goal[j], g, h, self.F.is_l1)
+            goal = minimiser(self.goal[j], g, h, self.is_l1)
             step = goal - self.goal[j]
             if step == 0.0:
                 continue
@@ -380,9 +378,10 @@ cdef class ConjugateGradients(NewtonFit):
     cdef double[::1] search         # direction of the next conjugate step
     cdef double[::1] product        # of the second derivatives with that
 
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        super().__init__(F, samples, target, cost, weights, intercept)
-        self.curved, self.curvature = np.empty(len(samples), dtype=np.int32), np.empty(len(samples))
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.curved = np.empty(self.n_samples, dtype=np.int32)
+        self.curvature = np.empty(self.n_samples)
         self.slope, self.search, self.product = np.empty((3, self.n_features + 1))
 
     cdef void find_goal(self) noexcept nogil:
@@ -422,7 +421,7 @@ cdef class ConjugateGradients(NewtonFit):
         memset(&self.product[0], 0, (p + 1) * sizeof(double))
         self.to_raw(&self.search[0])
         for i in range(self.n_curved):
-            x = self.F.data.get(self.curved[i])
+            x = self.data.get(self.curved[i])
             self.add(self.curvature[i] * self.project(&x), &x, &self.product[0])
         self.to_scaled(&self.product[0])
         for j in range(p):

@@ -49,15 +49,12 @@ cdef inline double minimiser(
     return 0.0
 
 
-cdef class PenalisedLoss:
+cdef class NewtonFit:
+    # These are common to all nodes, and constant: threads share them.
     cdef Samples data
     cdef const double[::1] center
     cdef const double[::1] inverse      # of the scale
     cdef bint is_l1
-
-
-cdef class NewtonFit:
-    cdef PenalisedLoss F
     cdef const int32_t[::1] samples
     cdef const double[::1] target
     cdef const double[::1] cost

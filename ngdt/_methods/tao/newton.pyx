@@ -19,7 +19,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from ngdt._core.samples cimport Sample, Samples
+from ngdt._core.samples cimport Sample
 
 cdef extern from "dot.h" nogil:
     void ngdt_add_f32_f64(
@@ -31,24 +31,6 @@ cdef int MAX_HALVINGS = 40
 cdef double SUFFICIENT_DECREASE = 0.01      # share of the predicted decrease that a step must bring
 
 
-cdef class PenalisedLoss:
-    """The parts of F that are common to all fits.
-
-    Parameters
-    ----------
-    data : Samples
-    scaling : Scaling
-        Of the features that are penalised.
-    penalty : {"l1", "l2"}
-    """
-
-    def __init__(self, Samples data, scaling, penalty):
-        self.data = data
-        self.center = scaling.center
-        self.inverse = 1.0 / scaling.scale
-        self.is_l1 = penalty == "l1"
-
-
 cdef class NewtonFit:
     """One fit: its state and its memory.
 
@@ -58,15 +40,22 @@ cdef class NewtonFit:
 
     Parameters
     ----------
-    F : PenalisedLoss
+    data : Samples
+    center, inverse : ndarray of float64, shape (n_features,)
+        Of the features, and of their scale.
+    is_l1 : bool
+        Whether the penalty is |w|, or w^2 / 2.
+    deadline : Deadline
     samples : ndarray of int32, shape (n_samples,)
     target, cost : ndarray of float64, shape (n_samples,)
     weights : ndarray of float64, shape (n_features,)
     intercept : float
     """
 
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        self.F = F
+    def __init__(self, data, center, inverse, is_l1, deadline, samples, target, cost, weights,
+                 intercept):
+        self.data, self.center, self.inverse, self.is_l1 = data, center, inverse, is_l1
+        self.deadline, self.is_timed = deadline, deadline.is_set
         self.samples, self.target, self.cost = samples, target, cost
         self.n_samples, self.n_features = len(samples), len(weights)
         self.weights = np.concatenate([weights, [intercept]])
@@ -111,7 +100,7 @@ cdef class NewtonFit:
         cdef double total = 0.0
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            total += penalty_of(self.weights[j] + t * self.direction[j], self.F.is_l1)
+            total += penalty_of(self.weights[j] + t * self.direction[j], self.is_l1)
         return total
 
     cdef void to_raw(self, const double *w) noexcept nogil:
@@ -119,8 +108,8 @@ cdef class NewtonFit:
         cdef Py_ssize_t j, p = self.n_features
         self.raw[p] = w[p]
         for j in range(p):
-            self.raw[j] = w[j] * self.F.inverse[j]
-            self.raw[p] -= self.raw[j] * self.F.center[j]
+            self.raw[j] = w[j] * self.inverse[j]
+            self.raw[p] -= self.raw[j] * self.center[j]
 
     cdef double project(self, const Sample *x) noexcept nogil:
         """w . z + b of a sample, by what `to_raw` wrote."""
@@ -131,7 +120,7 @@ cdef class NewtonFit:
         if r == 0.0:
             return
         gradient[self.n_features] += r
-        if self.F.data.is_float32:
+        if self.data.is_float32:
             ngdt_add_f32_f64(r, x.values, x.indices, x.n, gradient)
         else:
             ngdt_add_f64_f64(r, x.values, x.indices, x.n, gradient)
@@ -139,8 +128,8 @@ cdef class NewtonFit:
     cdef void to_scaled(self, double *gradient) noexcept nogil:
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            gradient[j] -= gradient[self.n_features] * self.F.center[j]
-            gradient[j] *= self.F.inverse[j]
+            gradient[j] -= gradient[self.n_features] * self.center[j]
+            gradient[j] *= self.inverse[j]
 
     cdef void _find_margins(self, const double *w, double *out) noexcept nogil:
         """y (w . z + b) of all samples."""
@@ -148,7 +137,7 @@ cdef class NewtonFit:
         cdef Sample x
         self.to_raw(w)
         for i in range(self.n_samples):
-            x = self.F.data.get(self.samples[i])
+            x = self.data.get(self.samples[i])
             out[i] = self.target[i] * self.project(&x)
 
     cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil:
@@ -157,7 +146,7 @@ cdef class NewtonFit:
         cdef Sample x
         memset(out, 0, (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
-            x = self.F.data.get(self.samples[i])
+            x = self.data.get(self.samples[i])
             self.add(self.cost[i] * self.target[i] * hinge_slope(margin[i]), &x, out)
         self.to_scaled(out)
 
@@ -194,8 +183,8 @@ cdef class NewtonFit:
         cdef double slope = 0.0
         cdef Py_ssize_t i, j
         for j in range(self.n_features):
-            slope += penalty_of(self.weights[j], self.F.is_l1)
-        if not self.F.is_l1:
+            slope += penalty_of(self.weights[j], self.is_l1)
+        if not self.is_l1:
             slope *= 2.0 * scale
         for i in range(self.n_samples):
             slope += self.cost[i] * self.margin[i] * hinge_slope(scale * self.margin[i])
@@ -206,7 +195,7 @@ cdef class NewtonFit:
         cdef double total = fabs(gradient[self.n_features])
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            total += violation_of(w[j], gradient[j], self.F.is_l1)
+            total += violation_of(w[j], gradient[j], self.is_l1)
         return total
 
     cdef double _violation_at_zero(self) noexcept nogil:
@@ -234,8 +223,8 @@ cdef class NewtonFit:
             self.direction[j] = self.goal[j] - self.weights[j]
             predicted += self.gradient[j] * self.direction[j]
             if j < p:
-                predicted += penalty_of(self.goal[j], self.F.is_l1)
-                predicted -= penalty_of(self.weights[j], self.F.is_l1)
+                predicted += penalty_of(self.goal[j], self.is_l1)
+                predicted -= penalty_of(self.weights[j], self.is_l1)
         if not predicted < 0.0:
             return False
         here = self._loss_at(0.0) + self._penalty_at(0.0)
