@@ -167,11 +167,10 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
     def _optimizers(self, problem):
         """The optimizers of the tree and of the stumps, each may be None."""
-        if self.trunk is None and self.split is None:
-            raise ValueError("split=None needs a trunk: give a split or a trunk")
-        if self.trunk is not None and self.split not in ("linear", None):
+        if (self.split is None and self.trunk is None) or (
+                self.trunk is not None and self.split not in ("linear", None)):
             raise ValueError(
-                "splits of the features of a trunk are linear: give either split or trunk")
+                "give either split or trunk: splits of the features of a trunk are linear")
         named = {"annealed": Annealed(**_FOR_NETWORKS), "end_to_end": EndToEnd()}
         optimizer = named.get(self.optimizer, self.optimizer)
         if self.init == "balanced" or (self.init == "auto" and self.trunk is not None):

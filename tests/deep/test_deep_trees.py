@@ -305,7 +305,7 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"split": None}, "split=None needs a trunk"),
+    ({"split": None}, "give either split or trunk"),
     ({"split": NETWORK, "trunk": NETWORK}, "either split or trunk"),
     ({"trunk": NETWORK, "init": "greedy"}, "init='balanced'"),
     ({"input_shape": (3, 5)}, r"input_shape=\(3, 5\) does not hold the 64 features"),
