@@ -277,10 +277,10 @@ class Tree(FlatTree):
             check_is_tree(tree)
             if not 0 <= leaf < self.n_leaves:
                 raise ValueError(f"there is no leaf {leaf}: leaves are 0 to {self.n_leaves - 1}")
-            for what in ("n_features", "n_outputs"):
-                given, own = getattr(tree, what), getattr(self, what)
-                if given != own:
-                    raise ValueError(f"the tree for leaf {leaf} has {what}={given}, not {own}")
+            if (tree.n_features, tree.n_outputs) != (self.n_features, self.n_outputs):
+                raise ValueError(
+                    f"the tree for leaf {leaf} has n_features={tree.n_features} and n_outputs="
+                    f"{tree.n_outputs}, not {self.n_features} and {self.n_outputs}")
         return type(self)(*grafted(self, {~leaf: tree for leaf, tree in trees.items()}))
 
     def replace(self, *, weights=None, thresholds=None, values=None, slopes=None, ranges=None):
@@ -630,9 +630,7 @@ def check_is_tree(tree):
     ----------
     tree : object
     """
-    if isinstance(tree, Tree):
-        return
-    inside = getattr(tree, "tree_", None)
-    hint = "" if inside is None else (
-        ": pass its tree_" if isinstance(inside, Tree) else ": pass Tree.from_sklearn of it")
-    raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}{hint}")
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"tree must be an ngdt Tree, got {type(tree).__name__}: that of an estimator is its "
+            "tree_, or Tree.from_sklearn(estimator)")

@@ -50,10 +50,8 @@ def checked_leaves(shape, values, slopes, ranges):
         raise ValueError(
             f"values must have one row per leaf, {m + 1} for {m} internal nodes, "
             f"got {len(values)}")
-    if p == 0:
-        raise ValueError("weights must have at least one column (feature)")
-    if values.shape[1] == 0:
-        raise ValueError("values must have at least one column (output)")
+    if 0 in (p, values.shape[1]):
+        raise ValueError("weights, one column per feature, and values, one per output, have none")
     slopes = _leaf_array("slopes", slopes, (*values.shape, p))
     # Constant leaves predict their values, which nothing clips.
     ranges = None if slopes is None else _leaf_array("ranges", ranges, (*values.shape, 2))

@@ -43,9 +43,9 @@ def test_no_leaf_is_no_change():
     ({0: "tree"}, TypeError, "tree must be an ngdt Tree, got str"),
     ([TOP, TOP], TypeError, "trees must be a dict of numbers of leaves to trees, got list"),
     ({0: Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [0.0]])}, ValueError,
-     "the tree for leaf 0 has n_features=1, not 2"),
+     "the tree for leaf 0 has n_features=1 and n_outputs=1, not 2"),
     ({1: Tree([[1.0, 1.0]], [0.0], [~0], [~1], [[0.0, 1.0], [0.0, 1.0]])}, ValueError,
-     "the tree for leaf 1 has n_outputs=2, not 1"),
+     "the tree for leaf 1 has n_features=2 and n_outputs=2, not 2 and 1"),
 ])
 def test_wrong_trees(trees, error, message):
     with pytest.raises(error, match=message):

@@ -618,13 +618,10 @@ def test_damaged_sparse_samples(damage):
         chain(3).apply(X)
 
 
-@pytest.mark.parametrize(("estimator", "where"), [
-    (ObliqueTreeClassifier(1, optimizer=None), "got ObliqueTreeClassifier: pass its tree_"),
-    (DecisionTreeClassifier(max_depth=1), "got DecisionTreeClassifier: pass Tree.from_sklearn"),
-])
-def test_an_estimator_is_told_where_its_tree_is(estimator, where):
-    with pytest.raises(TypeError, match=where):
-        check_is_tree(estimator.fit([[0.0], [1.0]], [0, 1]))
+def test_an_estimator_is_told_where_its_tree_is():
+    estimator = ObliqueTreeClassifier(1, optimizer=None).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"got ObliqueTreeClassifier: .* its tree_"):
+        check_is_tree(estimator)
 
 
 @pytest.mark.parametrize(("stop", "room", "shape"), [
