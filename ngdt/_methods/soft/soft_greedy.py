@@ -115,15 +115,13 @@ class SoftGreedy(Initializer):
         return None if n == p else lambda random: random.choice(p, n, replace=False)
 
     def _patch_draw(self, p):
-        if self.max_features is not None:
-            raise ValueError("patch already selects the features of a split: set max_features=None")
-        if self.image_shape is None:
-            raise ValueError("patch needs image_shape, the rows and columns of the images")
-        check_image_shape(self.image_shape, p)
+        check_image_shape(self.image_shape or (), p)
         rows, columns = self.image_shape[:2]
-        if len(self.patch) != 2 or not (
+        if self.max_features is not None or len(self.patch) != 2 or not (
                 1 <= self.patch[0] <= rows and 1 <= self.patch[1] <= columns):
-            raise ValueError(f"patch={self.patch} does not fit images of {rows} x {columns} pixels")
+            raise ValueError(
+                f"patch={self.patch} must be a height and a width of at most {rows} x {columns} "
+                "pixels, and selects the features of a split: set max_features=None")
         height, width = self.patch
         pixels = np.arange(p).reshape(self.image_shape)
 

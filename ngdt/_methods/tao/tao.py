@@ -149,12 +149,9 @@ class TAO(Optimizer):
     def check(self, problem):
         super().check(problem)
         loss = problem.loss
-        if self.loss == "zero_one":
-            if not loss.is_classifier:
-                raise ValueError(
-                    "TAO(loss='zero_one') is for classification and does not fit the "
-                    f"loss {loss.name!r} of the estimator")
-        elif self.loss is not None and not get_loss(self.loss).fits(loss):
+        fits = loss.is_classifier if self.loss == "zero_one" else (
+            self.loss is None or get_loss(self.loss).fits(loss))
+        if not fits:
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the loss {loss.name!r} of the estimator")
 
