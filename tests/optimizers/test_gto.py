@@ -18,11 +18,8 @@ from helpers import FORMS, StopAt, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import balanced_children
 from ngdt._core.winsorize import fences, winsorized
-from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
-from ngdt._methods.linear_programs import gto as _gto
 from ngdt._methods.linear_programs import linear_program as _program
 from ngdt._methods.linear_programs.gto import _FrankWolfe
-from ngdt._methods.linear_programs.linear_program import warn_of_size
 from ngdt._methods.linear_programs.multilinear import Multilinear
 from ngdt.initializers import GreedyLP
 from ngdt.optimizers import GTO
@@ -313,26 +310,6 @@ def test_numbers_are_refused_by_name():
             ObliqueTreeRegressor(optimizer="gto", init=init).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
-def test_programs_that_take_minutes_are_announced(monkeypatch):
-    warn_of_size("GTO", [15_000, 15_000], 16)   # seconds: nothing to say
-    with pytest.warns(UserWarning, match=r"60000 variables and 785 .* first 2 .* 39 min"):
-        warn_of_size("GTO", [30_000, 60_000], 784)
-    # Each announces the programs that it is about to solve.
-    asked = []
-    for module in (_gto, _greedy_lp):
-        monkeypatch.setattr(module, "warn_of_size", lambda *about: asked.append(about))
-    problem = noisy(n=30)
-    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=3))
-    assert asked == [("GreedyLP", [30], 2)]
-    run = _FrankWolfe(GTO(), start, problem)
-    prices = run.program.gradient(run._hinges(run.initial_planes()))
-    GTO(max_iter=2).optimize(start, problem)
-    (who, sizes, p), = asked[1:]
-    assert (who, p) == ("GTO", 2)
-    # An iteration of its own, on the same rows in another order
-    assert sorted(sizes) == sorted((prices > 0).sum(axis=(0, 1)))
-
-
 def test_a_tree_too_large_for_the_product_is_refused():
     depth = 9
     m = 2**depth - 1
@@ -351,7 +328,6 @@ def endless(monkeypatch):
     """Linear programs that end after a test."""
     event = Event()
     monkeypatch.setattr(_program, "linprog", lambda *_, **__: event.wait(60))
-    monkeypatch.setattr(_program, "_LONG_SECONDS", 0.0)
     yield
     event.set()
 
@@ -385,12 +361,9 @@ def test_ctrl_c_does_not_wait_for_a_program(n_jobs, endless):
     assert model.score(problem.X, problem.y[:, 0]) > 0.6
 
 
-def test_a_long_program_gives_what_it_gives_at_once(monkeypatch):
+def test_an_error_of_the_solver_is_raised(monkeypatch):
     X, label = load_iris(return_X_y=True)
     prices = [np.where(side, 1.0, 0.0) for side in (label == 1, label != 1)]
-    at_once = _program.place_plane(X, *prices)
-    monkeypatch.setattr(_program, "_LONG_SECONDS", 0.0)
-    np.testing.assert_array_equal(_program.place_plane(X, *prices), at_once)
     monkeypatch.setattr(_program, "linprog", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         _program.place_plane(X, *prices)

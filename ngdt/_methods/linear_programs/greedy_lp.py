@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
-from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
+from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.stopped import finished
 from ngdt.pruning._impurity import node_errors
@@ -70,7 +70,6 @@ class GreedyLP(InfoGain):
         # the fit.
         problem = distinct(problem).replace(
             max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
-        warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
 
         def pruned(tree):
             if max_leaf_nodes is None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
+from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt._methods.linear_programs.multilinear import Multilinear
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult, Progress
@@ -112,21 +112,16 @@ class _FrankWolfe:
         converged = False
         with self.progress.until_interrupted():
             self.planes = self.initial_planes()
-            for iteration in range(self.params.max_iter):
-                if self._iterate(iteration):
-                    converged = True
-                    break
-            else:
+            converged = any(self._iterate() for _ in range(self.params.max_iter))
+            if not converged:
                 self._training_error()   # of the planes after the last step
         return self.progress.result(self.best[1], converged=converged)
 
-    def _iterate(self, iteration):
+    def _iterate(self):
         """Report metrics and change the planes; return whether training has converged."""
         hinges = self._hinges(self.planes)
         objective, error = self.program.objective(hinges), self._training_error()
         prices = self.program.gradient(hinges)
-        if iteration == 0:
-            warn_of_size("GTO", np.count_nonzero(prices, axis=(0, 1)), self.X.shape[1])
         target = self._solve(prices)
         self.progress.look()
         gain = (prices * (hinges - self._hinges(target))).sum(axis=(0, 1))

@@ -7,16 +7,14 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ngdt._training.control import NO_DEADLINE
-from ngdt._util.warn import warn
 
 # Price, relative to the largest one, up to which the solver does not distinguish it from zero.
 _NEGLIGIBLE_PRICE = 1e-12
 # Price, relative to the largest one, from which a bound is well above the tolerance of the solver.
 _MIN_DUAL_PRICE = 1e-5
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-# Estimated seconds of a program from which Ctrl-C and the deadline do not wait for its end, and
-# seconds between two looks at the deadline.
-_LONG_SECONDS, _LOOK_SECONDS = 0.05, 0.02
+# Seconds between two looks at the deadline.
+_LOOK_SECONDS = 0.02
 
 
 def distinct(problem):
@@ -101,38 +99,10 @@ def place_plane(X, left, right, deadline=NO_DEADLINE):
     return _solve(_primal, signed, price, deadline) if plane is None else plane
 
 
-def warn_of_size(who, n_prices, n_features):
-    """Warn if the programs of `place_plane` will take more than a minute.
-
-    Parameters
-    ----------
-    who : str
-        Name of the algorithm, for the message.
-    n_prices : sequence of int
-        Number of prices in each of the programs that are solved one after the other.
-    n_features : int
-    """
-    equations = n_features + 1
-    seconds = sum(_seconds(n, equations) for n in n_prices)
-    if seconds > 60:
-        warn(
-            f"{who} solves linear programs of up to {max(n_prices)} variables and {equations} "
-            f"equations; the first {len(n_prices)} of them will take about {seconds / 60:.0f} min "
-            "on one core")
-
-
-def _seconds(n_prices, equations):
-    """Seconds that a program takes, estimated."""
-    # Measured: 15 000 prices and 17 equations took 0.9 s, 7000 and 257 took 36 s.
-    return 6e-7 * n_prices * equations**1.6
-
-
 def _solve(program, signed, price, deadline):
     """Plane of a program, or None if there is none at the deadline."""
     if not deadline.fits():
         return None
-    if _seconds(*signed.shape) < _LONG_SECONDS:
-        return program(signed, price, None)
     # Nothing can interrupt the solver. Where it is not waited for, its thread ends by itself. The
     # interpreter waits for that when it exits: a daemon thread in C++ would abort the process.
     seconds, executor = deadline.left if deadline.is_set else None, ThreadPoolExecutor(1)
