@@ -24,7 +24,6 @@ cdef class LeafModel:
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
     cdef void value(
         self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil
-    cdef void reset(self, int leaf) noexcept nogil
     cdef void accumulate(
         self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
     ) noexcept nogil

@@ -64,13 +64,10 @@ cdef class LeafModel:
     ) noexcept nogil:
         """Add what the update needs, for `grad_value`, M of the leaf."""
 
-    cdef void reset(self, int leaf) noexcept nogil:
-        """Forget the sums of the last mini-batch."""
-
     cdef void update(
             self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
-        """Use the sums of the mini-batch, whose sample weights sum to `total`: move the running
-        means towards it by the share `rate`, or take a step of Adam."""
+        """Use the sums of the mini-batch, whose sample weights sum to `total`, and forget them:
+        move the running means towards it by the share `rate`, or take a step of Adam."""
 
     cdef void m_step(self, int leaf) noexcept nogil:
         """The parameters that fit the running means best."""
@@ -124,9 +121,6 @@ cdef class Categorical(LeafModel):
             for i in range(n):
                 out[i] = probability[self.label[slots[i]]]
 
-    cdef void reset(self, int leaf) noexcept nogil:
-        memset(&self.sums[leaf, 0], 0, self.n_classes * sizeof(float))
-
     cdef void accumulate(
             self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
     ) noexcept nogil:
@@ -143,6 +137,7 @@ cdef class Categorical(LeafModel):
         # The density depends on the class only: times it here, once.
         ngdt_move_means(rate, total, &self.sums[leaf, 0], &self.coefficients[leaf, 0],
                         self.n_classes, &self._mean[leaf, 0])
+        memset(&self.sums[leaf, 0], 0, self.n_classes * sizeof(float))
 
     cdef void m_step(self, int leaf) noexcept nogil:
         ngdt_probabilities(self.prior_weight, &self.prior[0], &self._mean[leaf, 0],
@@ -247,10 +242,6 @@ cdef class LossLeaves(LeafModel):
             for i in range(n):
                 e[i] = target[i] - constant
 
-    cdef void reset(self, int leaf) noexcept nogil:
-        memset(&self.gradient[leaf * self.n_targets, 0], 0,
-               self.n_targets * self.gradient.shape[1] * sizeof(float))
-
     cdef void accumulate(
             self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
     ) noexcept nogil:
@@ -325,3 +316,4 @@ cdef class LossLeaves(LeafModel):
                 gradient[j] += 2 * self.penalty * a[j]
             ngdt_adam_step(adam, gradient, n_columns, a, &self.first_moment[row, 0],
                            &self.second_moment[row, 0])
+            memset(gradient, 0, n_columns * sizeof(float))

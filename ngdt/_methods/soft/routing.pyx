@@ -192,7 +192,6 @@ cdef class DenseRouting(Routing):
     cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil:
         cdef int leaf, row = first * self.model.rows_per_leaf
         for leaf in range(first, first + n_leaves):
-            self.model.reset(leaf)
             self.model.accumulate(leaf, NULL, 0, n, &self.state[self.topology.n_internal + leaf, 0])
         if self.model.rows_per_leaf > 0:
             multiply(False, <int> self.x.shape[1], n_leaves * self.model.rows_per_leaf, n,
@@ -387,7 +386,6 @@ cdef class SparseRouting(Routing):
         cdef int leaf, c, i, v
         for leaf in range(first, first + n_leaves):
             i = self.topology.n_internal + leaf
-            self.model.reset(leaf)
             for c in range((n + self.chunk - 1) // self.chunk):
                 v = self.start[c, i]
                 self.model.accumulate(
