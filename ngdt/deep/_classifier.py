@@ -83,7 +83,7 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     >>> from ngdt.deep import CNN, DeepTreeClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> tree = DeepTreeClassifier(
-    ...     CNN(kernel_size=3), input_shape=(1, 8, 8), max_leaf_nodes=10, random_state=0)
+    ...     CNN((8,), kernel_size=3), input_shape=(1, 8, 8), max_leaf_nodes=10, random_state=0)
     >>> tree.fit(X, y).score(X, y) > 0.9    # doctest: +SKIP
     True
     """

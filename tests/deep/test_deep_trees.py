@@ -331,6 +331,11 @@ def test_messages(parameters, message, halves):
     assert vars(model) == before
 
 
+def test_the_network_of_the_example_is_one_for_its_images():
+    network, = re.findall(r"(CNN\(.*\)), input_shape=\(1, 8, 8\)", DeepTreeClassifier.__doc__)
+    assert isinstance(eval(network, {"CNN": CNN})((1, 8, 8)), torch.nn.Module)
+
+
 def test_a_module_in_place_of_a_function_is_refused(halves):
     X, y, *_ = halves
     with pytest.raises(TypeError, match=r"split must be a function that makes .*, got Linear"):
