@@ -12,11 +12,11 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
 
 from ngdt._encoding.targets import check_classes
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
-from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_has_optimizer
 from ngdt.optimizers import LinearLeaves
 
@@ -214,7 +214,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "constant"
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    @available_with(check_has_optimizer)
+    @available_if(check_has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None,

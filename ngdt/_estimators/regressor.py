@@ -5,12 +5,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import check_quantiles
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import RegressorData
-from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_has_optimizer
 
 
@@ -195,7 +195,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     array([1., 5.])
     """
 
-    @available_with(check_has_optimizer)
+    @available_if(check_has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,

@@ -1,5 +1,6 @@
 """Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
 
+from itertools import zip_longest
 from math import ceil
 from numbers import Integral
 
@@ -21,23 +22,10 @@ from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
 from ngdt.losses import LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
-# Algorithms that a parameter may have, by name, and their base class; and for error messages, all
-# types and names that it may have.
-_INIT = (INITIALIZERS, Initializer, "an Initializer, a Tree, a fitted estimator of this package, a "
-         "fitted scikit-learn decision tree", ["auto", *INITIALIZERS])
-_OPTIMIZER = (
-    OPTIMIZERS, Optimizer, "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None])
-_ITEM = OPTIMIZERS, Optimizer, "an Optimizer", list(OPTIMIZERS)
 # Number of samples below which a later batch ruins a tree. One of 400 samples had an R² of 0.83:
 # after one more sample it was below zero, after 20 less by 0.5, after 50 by 0.3, and after 100 the
 # same, by each optimizer.
 _MIN_BATCH = 50
-# Number of names that a message lists.
-_MAX_NAMES = 5
-# Names of losses in other packages.
-_OTHER_NAMES = {
-    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared_error", "l2": "squared_error",
-    "pinball": "quantile", "entropy": "log_loss", "cross_entropy": "log_loss", "gini": "log_loss"}
 
 
 def resolve_loss(estimator):
@@ -45,11 +33,8 @@ def resolve_loss(estimator):
     given, classifies = estimator.loss, is_classifier(estimator)
     if isinstance(given, str) and given not in LOSSES:
         known = sorted(name for name, loss in LOSSES.items() if loss().is_classifier == classifies)
-        names = known + [name for name, loss in _OTHER_NAMES.items() if loss in known]
-        hint = did_you_mean(given, names)
-        for name, loss in _OTHER_NAMES.items():
-            hint = hint.replace(repr(name), repr(loss))
-        raise ValueError(f"loss must be one of {known} or a Loss object, got {given!r}.{hint}")
+        raise ValueError(f"loss must be one of {known} or a Loss object, got {given!r}."
+                         f"{did_you_mean(given, known)}")
     loss = get_loss(estimator._default_loss if given is None else given)
     if loss.is_classifier != classifies:
         task = "classification" if loss.is_classifier else "regression"
@@ -146,8 +131,9 @@ def _resolve_constant(estimator):
         if not given:
             raise ValueError(
                 f"optimizer={given!r} has no optimizer: pass None to keep the initial tree")
-        return [_named(f"optimizer[{i}]", item, *_ITEM) for i, item in enumerate(given)]
-    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, *_OPTIMIZER)
+        return [_named(f"optimizer[{i}]", item, OPTIMIZERS, Optimizer)
+                for i, item in enumerate(given)]
+    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer)
     if not (isinstance(given, str) and optimizer.is_stochastic) or optimizer.takes_linear_leaves:
         return [optimizer]
     if is_classifier(estimator):
@@ -181,7 +167,7 @@ def resolve_init(estimator, optimizers, fitted):
         _check_same_task(estimator, init, fitted.get("classes_"))
         _check_same_features(estimator, init, fitted["_table"])
         init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
-    return init if isinstance(init, Tree) else _named("init", init, *_INIT)
+    return init if isinstance(init, Tree) else _named("init", init, INITIALIZERS, Initializer)
 
 
 def cloned(estimator):
@@ -262,42 +248,27 @@ def _check_same_features(estimator, init, table):
     is_comparable = of_init is not None or len(table.features) == len(table.names)
     if is_comparable and hasattr(init, "feature_names_in_") and (
             hasattr(estimator, "feature_names_in_")):
-        lacking, more = _differences(init.feature_names_in_, table.names)
-        if lacking or more:
+        _check_same_names("columns", init.feature_names_in_, table.names)
+    if of_init is not None and of_init.names == table.names:
+        _check_same_names("categories or gaps", of_init.feature_names, table.feature_names)
+
+
+def _check_same_names(what, before, now):
+    for one, other in zip_longest(before, now):
+        if one != other:
             raise ValueError(
-                f"init was fitted to other columns than X has: {_both(lacking, more)}")
-        if [*init.feature_names_in_] != [*table.names]:
-            raise ValueError(
-                "init was fitted to the columns of X in another order: pass "
-                "X[init.feature_names_in_]")
-    if of_init is None or of_init.names != table.names:
-        return
-    lacking, more = _differences(of_init.feature_names, table.feature_names)
-    if lacking or more:
-        raise ValueError(
-            "init was fitted to a table whose categories or gaps make other features than those of "
-            f"X: {_both(lacking, more)}. Pass init.encode(X), which has the features of init")
-
-
-def _differences(before, now):
-    """Names that are no more, and names that are new."""
-    return [name for name in before if name not in {*now}], [
-        name for name in now if name not in {*before}]
-
-
-def _both(lacking, more):
-    """Text of names that are no more, and of those that are new."""
-    return ", ".join(
-        f"{what} {names[:_MAX_NAMES]}{' and others' * (len(names) > _MAX_NAMES)}"
-        for what, names in (("X lacks", lacking), ("init lacks", more)) if names)
+                f"init was fitted to a table of other {what} than X: of the features, in their "
+                f"order, the first that differs is {one!r} of init, {other!r} of X. Pass "
+                "X[init.feature_names_in_], or init.encode(X) for other categories or gaps")
 
 
 def check_has_optimizer(estimator):
-    """Raise an AttributeError unless there is an optimizer, which `partial_fit` continues."""
+    """Return True if there is an optimizer, which `partial_fit` continues, or say so."""
     if estimator.optimizer is None:
         raise AttributeError(
             f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
             "optimizer, such as 'ssgd'")
+    return True
 
 
 def check_batches(estimator):
@@ -348,27 +319,12 @@ def is_auto(value):
     return isinstance(value, str) and value == "auto"
 
 
-def _named(parameter, value, registry, base, types, known):
+def _named(parameter, value, registry, base):
     """The algorithm that a parameter means: an object, or the one of this name."""
-    if isinstance(value, str):
-        if value not in registry:
-            raise ValueError(
-                f"{parameter}={value!r} is unknown; known are {known}."
-                f"{_of_other_kind(value) or did_you_mean(value, registry)}")
+    if isinstance(value, base):
+        return value
+    if isinstance(value, str) and value in registry:
         return registry[value]()
-    if not isinstance(value, base):
-        is_class = isinstance(value, type) and issubclass(value, base)
-        hint = f": pass an object, {value.__name__}()" if is_class else _of_other_kind(value, ".")
-        raise TypeError(
-            f"{parameter} must be {types} or one of {known}, got {value!r}{hint}")
-    return value
-
-
-def _of_other_kind(value, end=""):
-    """Hint that a value belongs to the other of two parameters; empty if it belongs to none."""
-    for name, noun, registry, base, more in (
-            ("init", "an initializer", INITIALIZERS, Initializer, ", optimizer=None"),
-            ("optimizer", "an optimizer", OPTIMIZERS, Optimizer, "")):
-        if isinstance(value, base) or (isinstance(value, str) and value in registry):
-            return f"{end} It is {noun}: pass {name}={value!r}{more}"
-    return ""
+    raise (ValueError if isinstance(value, str) else TypeError)(
+        f"{parameter} must be an {base.__name__} object or one of {list(registry)}, got {value!r}."
+        f"{did_you_mean(value, registry)}")

@@ -62,16 +62,13 @@ def test_known_parameters_are_taken(estimator):
 
 
 def test_parameters_of_objects_need_an_object(iris):
-    with pytest.raises(ValueError, match=r"optimizer='auto': pass an object, .*=Annealed\(\)"):
+    with pytest.raises(ValueError, match=r"^optimizer__steps: optimizer='auto' has no param"):
         GridSearchCV(ObliqueTreeClassifier(), {"optimizer__steps": [3]}, cv=2).fit(*iris)
-    with pytest.raises(ValueError, match="optimizer=None: pass an object"):
+    with pytest.raises(ValueError, match=r"optimizer=None has .* as in optimizer=Annealed"):
         ObliqueTreeClassifier(optimizer=None).set_params(optimizer__C=0.1)
     model = ObliqueTreeRegressor(loss=QuantileLoss(0.5), leaf="linear")
-    for wrong, message in [
-            ("loss__quantile", r"a loss stays .* pass a new one, such as loss=QuantileLoss"),
-            ("leaf__penalty", r"leaf='linear': pass an object, such as leaf=LinearLeaves\(\)"),
-            ("max_depth__steps", "max_depth has no parameters of its own")]:
-        with pytest.raises(ValueError, match=message):
+    for wrong in ("loss__quantile", "leaf__penalty", "max_depth__steps"):
+        with pytest.raises(ValueError, match=f"^{wrong}: .* has no parameters that can be set"):
             model.set_params(**{wrong: 0.9})
     model = ObliqueTreeClassifier().set_params(optimizer=Annealed(), optimizer__steps=7)
     assert model.optimizer.steps == 7
@@ -85,7 +82,7 @@ def test_no_job_at_all(estimator, iris):
 
 
 @pytest.mark.parametrize(("estimator", "loss", "message"), [
-    (ObliqueTreeRegressor, "mae", "Did you mean 'absolute_error'?"),
+    (ObliqueTreeRegressor, "mae", "one of ['absolute_error', "),
     (ObliqueTreeRegressor, "squared_eror", "Did you mean 'squared_error'?"),
     (ObliqueTreeRegressor, "poison", "Did you mean 'poisson'?"),
     (ObliqueTreeClassifier, "entropy", "one of ['bounded', 'log_loss'] or a Loss object"),
@@ -105,8 +102,9 @@ def test_the_parameter_that_was_given_is_named(iris):
 
 
 def test_partial_fit_says_why_it_is_not_there(iris):
-    with pytest.raises(AttributeError, match="no partial_fit with optimizer=None"):
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as caught:
         tree().partial_fit(*iris)
+    assert "no partial_fit with optimizer=None" in str(caught.value.__cause__)
     assert not hasattr(tree(), "partial_fit")
     assert hasattr(ObliqueTreeClassifier(), "partial_fit")
     assert "sample" in ObliqueTreeClassifier.partial_fit.__doc__

@@ -217,10 +217,10 @@ def test_initializers_that_do_not_fit_are_refused(iris, init, message):
         ObliqueTreeClassifier(2, init=init, optimizer=None).fit(*iris)
 
 
-def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):
-    with pytest.raises(TypeError, match=r"pass an object, SSGD\(\)"):
+def test_a_class_in_place_of_an_object_is_refused(iris):
+    with pytest.raises(TypeError, match=r"must be an Optimizer object or .*SSGD"):
         ObliqueTreeClassifier(optimizer=SSGD).fit(*iris)
-    with pytest.raises(TypeError, match=r"pass an object, InfoGain\(\)"):
+    with pytest.raises(TypeError, match=r"must be an Initializer object or .*InfoGain"):
         ObliqueTreeClassifier(init=InfoGain).fit(*iris)
     with pytest.raises(TypeError, match=r"loss must be .*: pass an object, LogLoss\(\)$"):
         ObliqueTreeClassifier(loss=LogLoss).fit(*iris)
@@ -228,21 +228,9 @@ def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):
 
 def test_unknown_names_list_the_known_ones(iris):
     for parameter, registry in (("init", INITIALIZERS), ("optimizer", OPTIMIZERS)):
-        with pytest.raises(ValueError, match="unknown") as caught:
+        with pytest.raises(ValueError, match=f"^{parameter} must be") as caught:
             ObliqueTreeClassifier(**{parameter: "nonsense"}).fit(*iris)
-        known = ["auto", *registry, *([None] if parameter == "optimizer" else [])]
-        assert str(caught.value) == f"{parameter}='nonsense' is unknown; known are {known}."
-
-
-@pytest.mark.parametrize(("given", "instead"), [
-    ({"optimizer": "pruned"}, "an initializer: pass init='pruned', optimizer=None"),
-    ({"optimizer": InfoGain()}, r"an initializer: pass init=InfoGain\(\), optimizer=None"),
-    ({"optimizer": ["tao", "pruned"]}, "an initializer: pass init='pruned', optimizer=None"),
-    ({"init": "tao"}, "an optimizer: pass optimizer='tao'"),
-    ({"init": SSGD()}, r"an optimizer: pass optimizer=SSGD\(\)")])
-def test_initializers_and_optimizers_are_told_apart(iris, given, instead):
-    with pytest.raises((TypeError, ValueError), match=rf"\. It is {instead}$"):
-        ObliqueTreeClassifier(**given).fit(*iris)
+        assert str(caught.value).endswith(f" one of {list(registry)}, got 'nonsense'.")
 
 
 @pytest.mark.parametrize("item", ["auto", "nonsense", None])
@@ -255,7 +243,7 @@ def test_items_of_a_list_are_optimizers(iris, item):
 @pytest.mark.parametrize(("parameter", "given", "close"), [
     ("optimizer", "toa", "tao"), ("optimizer", "TAO", "tao"), ("init", "infogain", "info_gain")])
 def test_a_name_that_is_nearly_known_is_suggested(iris, parameter, given, close):
-    with pytest.raises(ValueError, match=rf"known are \['auto', .*\]\. Did you mean '{close}'\?"):
+    with pytest.raises(ValueError, match=rf"got '{given}'\. Did you mean '{close}'\?"):
         ObliqueTreeClassifier(**{parameter: given}).fit(*iris)
 
 
