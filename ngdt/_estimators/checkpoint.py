@@ -2,7 +2,6 @@
 
 import platform
 from dataclasses import replace
-from numbers import Number
 
 import joblib
 import numpy as np
@@ -48,14 +47,14 @@ def with_checkpoint(problem, estimator, path, before):
         raise ValueError(
             "checkpoint and max_time do not go together: what is trained in a limited time cannot "
             "be repeated. Use max_time=None")
-    checkpoint = CheckpointFile.open(
+    checkpoint = CheckpointFile(
         path, _training(problem, estimator, before), problem.random_state)
     return problem.replace(control=replace(problem.control, checkpoint=checkpoint),
                            random_state=checkpoint.random_state)
 
 
 def _training(problem, estimator, before):
-    """All that the trees depend on: a text, or a digest, of each, by name."""
+    """A digest of each thing that the trees depend on, by name."""
     parameters = estimator.get_params(deep=False)
     told = {name: value for name, value in parameters.items() if name not in _IGNORED}
     if parameters["random_state"] is not None:
@@ -64,14 +63,9 @@ def _training(problem, estimator, before):
     told |= {
         "X": (X.shape, X.data, X.indices, X.indptr) if sparse.issparse(X) else X,
         "y": problem.y, "sample_weight": problem.sample_weight, "groups": problem.groups,
-        "sample_weight_val": problem.validation_weight, "the fit before": before}
-    return {name: _told(value) for name, value in told.items()} | {
+        "sample_weight_val": problem.validation_weight, "the fit before": before,
         "ngdt": __version__, "numpy": np.__version__, "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__, "python": platform.python_version(),
         "machine": platform.machine()}
-
-
-def _told(value):
-    if value is None or isinstance(value, Number | str):
-        return repr(value)
-    return "digest " + joblib.hash(value, hash_name="sha1", coerce_mmap=True)
+    return {name: joblib.hash(value, hash_name="sha1", coerce_mmap=True)
+            for name, value in told.items()}

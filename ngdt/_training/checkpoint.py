@@ -1,8 +1,9 @@
 """The checkpoint of a training in a file, so that a killed process loses little of it."""
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import partial
 from glob import escape
 from pathlib import Path
 from time import monotonic
@@ -20,73 +21,56 @@ INTERVAL, MAX_SHARE = 1.0, 0.05
 
 
 class CheckpointFile(Checkpoint):
-    """The checkpoint of a training in a file.
+    """The checkpoint of a training in a file: what is in the file if there is one, else a new one.
 
-    Use `open`. One thread at a time may use it.
+    One thread at a time may use it.
 
     Parameters
     ----------
-    path : Path
+    path : str or os.PathLike
     training : dict of str to str
-        What the training is: what the tree depends on, and a text or a digest of each.
+        What the training is: a digest of each thing that the tree depends on.
     random_state : int
+        The seed of a file takes its place.
+
+    Raises
+    ------
+    ValueError
+        If the file is no checkpoint, or one of another training.
+    OSError
+        If the file cannot be read or written.
     """
 
     def __init__(self, path, training, random_state):
-        self.path, self.random_state = path, random_state
-        self._training = training
+        self.path = Path(os.path.realpath(path_of_file("checkpoint", path)))
+        self.random_state, self._training = random_state, training
         self._results, self._runs = {}, {}
         self._n_steps = self._n_runs = 0
-        self._ended = self._warned = self._left_alone = False
-        self._last, self._seconds, self._seen = monotonic(), 0.0, None
-
-    @classmethod
-    def open(cls, path, training, random_state):
-        """The checkpoint in a file if there is one, else a new one.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-        training, random_state
-            As for the class. The seed of a file replaces the given one.
-
-        Returns
-        -------
-        CheckpointFile
-
-        Raises
-        ------
-        ValueError
-            If the file is no checkpoint, or one of another training.
-        OSError
-            If the file cannot be read or written.
-        """
-        path = Path(os.path.realpath(path_of_file("checkpoint", path)))
-        made = cls(path, training, random_state)
-        check_replaceable(made.path)    # before it is read: a pipe would be waited for
-        for left_over in made.path.parent.glob(f".{escape(made.path.name)}.*.tmp"):
+        self._ended = self._warned = False
+        self._last, self._seconds = monotonic(), 0.0
+        check_replaceable(self.path)    # before it is read: a pipe would be waited for
+        for left_over in self.path.parent.glob(f".{escape(self.path.name)}.*.tmp"):
             left_over.unlink(missing_ok=True)
         try:
-            data = made.path.read_bytes()
+            data = self.path.read_bytes()
         except FileNotFoundError:
-            made._write()       # now, since an error in an hour would be too late
-            return made
-        made._seen = made._signature()
-        made._read(data)
-        return made
+            self._write()       # now, since an error in an hour would be too late
+        else:
+            self._read(data)
 
     def _read(self, data):
         with self.reading():
             description, arrays = read(data, FORMAT)
             content = _Reader(arrays).value(description["content"])
-            training, seed = content["training"], int(content["random_state"])
+            training, self.random_state = dict(content["training"]), int(content["random_state"])
             self._results, self._runs = dict(content["results"]), dict(content["runs"])
-            differences = _differences(self._training, dict(training))
+        differences = [name for name in {**self._training, **training}
+                       if self._training.get(name) != training.get(name)]
         if differences:
             raise ValueError(
-                f"checkpoint: {self.path} belongs to another training: {'; '.join(differences)}. "
-                "Fit with those of the checkpoint to go on with it, or delete the file")
-        self.random_state = seed
+                f"checkpoint: {self.path} belongs to another training, which differs in "
+                f"{', '.join(differences)}. Fit with those of the checkpoint to go on with it, or "
+                "delete the file")
 
     @contextmanager
     def reading(self):
@@ -160,9 +144,7 @@ class CheckpointFile(Checkpoint):
         self._ended = True
 
     def remove(self):
-        with suppress(FileNotFoundError):
-            if not self._is_changed():
-                self._try(self.path.unlink, "removed")
+        self._try(partial(self.path.unlink, missing_ok=True), "removed")
 
     def _write(self):
         begin = monotonic()
@@ -173,53 +155,22 @@ class CheckpointFile(Checkpoint):
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         with replacing(self.path, temporary) as file:
             write(file, {"content": content}, writer.arrays, FORMAT)
-        self._seen = self._signature()
         self._last = monotonic()
         self._seconds = self._last - begin
 
     def _write_or_warn(self):
         """Write the file. What has been trained is worth more than a checkpoint."""
-        if not self._is_changed():
-            self._try(self._write, "written")
+        self._try(self._write, "written")
         self._last = monotonic()
 
     def _try(self, action, done):
         try:
             action()
         except (OSError, TypeError) as error:
-            self._warn(f"the checkpoint could not be {done} ({type(error).__name__}: {error})")
-
-    def _is_changed(self):
-        """Return whether another program has changed the file, which is then left alone."""
-        if not self._left_alone and self._signature() != self._seen:
-            self._left_alone = True
-            self._warn(
-                f"{self.path} was changed or removed by another program, and is left alone")
-        return self._left_alone
-
-    def _warn(self, message):
-        if not self._warned:
-            self._warned = True
-            warn(f"checkpoint: {message}. The training goes on")
-
-    def _signature(self):
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _differences(here, there):
-    """Differences between two trainings, list of str."""
-    found = []
-    for name in {**here, **there}:
-        mine, other = here.get(name), there.get(name)
-        if mine != other:
-            short = all(isinstance(each, str) and len(each) <= 40 and not each.startswith("digest ")
-                        for each in (mine, other))
-            found.append(f"{name} is {mine}, there {other}" if short else f"{name} differs")
-    return found
+            if not self._warned:
+                self._warned = True
+                warn(f"checkpoint: the file could not be {done} ({type(error).__name__}: {error}). "
+                     "The training goes on")
 
 
 class _Writer(ValueWriter):

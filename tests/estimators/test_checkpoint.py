@@ -136,14 +136,13 @@ def begun(path, killed_after):
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"max_depth": 3}, "max_depth is 3, there 2"),
-    ({"random_state": 1}, "random_state is"),
-    ({"optimizer": Annealed(steps=61)}, "optimizer differs"),
-    ({"class_weight": "balanced"}, "class_weight is 'balanced', there None; sample_weight differs"),
+    ({"max_depth": 3}, "max_depth"), ({"random_state": 1}, "random_state"),
+    ({"optimizer": Annealed(steps=61)}, "optimizer"),
+    ({"class_weight": "balanced"}, "class_weight, sample_weight"),
 ], ids=str)
 def test_checkpoint_of_other_parameters_is_refused(params, message, begun, path):
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=f"belongs to another training: {message}"):
+    with pytest.raises(ValueError, match=f"another training, which differs in {message}\\. "):
         begun.set_params(**params).fit(X, LABELS)
     assert path.read_bytes() == before
 
@@ -152,7 +151,7 @@ def test_checkpoint_of_other_parameters_is_refused(params, message, begun, path)
     (X + np.eye(*X.shape), LABELS, "X"), (X.astype(np.float32), LABELS, "X"),
     (X, LABELS[::-1], "y")], ids=["X", "type of X", "y"])
 def test_checkpoint_of_other_data_is_refused(X, y, what, begun):
-    with pytest.raises(ValueError, match=f"another training: {what} differs"):
+    with pytest.raises(ValueError, match=f"another training, which differs in {what}\\. "):
         begun.fit(X, y)
 
 
@@ -201,17 +200,6 @@ def test_full_disk_loses_no_training(error, begun, path, monkeypatch):
     assert len(found) == 1
     assert path.read_bytes() == before
     assert same(begun, small(Annealed(steps=60))[0].fit(X, LABELS))
-
-
-def test_file_of_another_program_is_left_alone(begun, path):
-    def replace(metrics):
-        if metrics["epoch"] == metrics["epochs"] - 1:
-            path.write_bytes(b"theirs")
-
-    with pytest.warns(UserWarning, match="changed or removed by another program") as found:
-        begun.set_params(callback=replace).fit(X, LABELS)
-    assert len(found) == 1
-    assert path.read_bytes() == b"theirs"
 
 
 @pytest.mark.filterwarnings("ignore:Training was interrupted")
