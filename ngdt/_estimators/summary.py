@@ -4,6 +4,7 @@ import html
 import re
 from collections import Counter
 from math import isfinite
+from textwrap import indent
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -11,9 +12,8 @@ from sklearn.utils._pprint import _EstimatorPrettyPrinter
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import has_slopes, parents
-from ngdt._estimators.resolve import is_auto, resolve_loss
-from ngdt._training.choice import MIN_LOSS_LEAD
-from ngdt._util.numbers import count, format_number
+from ngdt._estimators.resolve import is_auto
+from ngdt._util.numbers import aligned, count, format_number
 from ngdt.initializers import (
     INITIALIZERS,
     InfoGain,
@@ -30,7 +30,6 @@ _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
 _MAX_KEPT = 0.8
 # Noun for an initial tree that is none of an initializer.
 _GIVEN = "given tree"
-_OTHERWISE = "For another kind, set optimizer, init or leaf."
 
 
 class ShowsSummary:
@@ -93,7 +92,7 @@ class SummarizesTree:
         -------
         str
             A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
-            `candidates_` or `baseline_kept_` tell.
+            `candidates_` or `baseline_kept_` tell. Candidates are rows of a table.
         """
         check_is_fitted(self)
         tree, text = self.tree_, self._headline()
@@ -102,10 +101,11 @@ class SummarizesTree:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
         elif n:
             text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
-        chosen = _chosen(self).get("candidate")
         sentences = [f"{text[0].upper()}{text[1:]}."]
-        if chosen is not None:
-            sentences += _competition(self, chosen)
+        if _chosen(self):
+            sentences += _competition(
+                self, "On held-out samples, the first one wins unless another is clearly better:"
+            ) or ["It was not compared with other trees."]
         elif self.baseline_kept_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
@@ -149,25 +149,14 @@ class SummarizesForest:
         Returns
         -------
         str
-            A few sentences, one in a line, with the kinds of the trees
-            (`ObliqueTreeClassifier.kind_`).
+            The kinds of the trees (`ObliqueTreeClassifier.kind_`), and a table of `candidates_`.
         """
         check_is_fitted(self)
-        kinds = Counter(tree.kind_ for tree in self)
-        sentences = [_listed(f"{self._outcome().capitalize()} in all",
-                             [f"{kind} ({n})" for kind, n in kinds.most_common()])]
-        tested = {row["candidate"]: row["error"] for row in _candidates(self)
-                  if isfinite(row.get("error", np.nan))}
-        if len(tested) > 1:
-            measure, write = _measure(self)
-            if measure != "R²":
-                of_classes = " of the probabilities" if is_classifier(self) else ""
-                measure, write = f"Squared errors{of_classes}", _loss_text
-            errors = [f"{write(error)} {_noun(name)}" for name, error in tested.items()]
-            sentences += [
-                "The numbers of each kind were chosen on held-out samples.",
-                _listed(f"{measure}, if all trees are of one kind", errors), _OTHERWISE]
-        return "\n".join(sentences)
+        kinds = Counter(tree.kind_ for tree in self).most_common()
+        listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
+        return "\n".join([
+            f"{self._outcome().capitalize()} in all: {listed}.",
+            *_competition(self, "The numbers of each kind were chosen on held-out samples:")])
 
     def _outcome(self):
         return (f"forest of {count(len(self), 'tree')} with "
@@ -182,7 +171,7 @@ def _origin(estimator, tree):
         return _baseline(estimator)
     names = _trained_by(estimator)
     if names:
-        return _trained("tree", names)
+        return f"tree trained as a whole by {' and '.join(names)}"
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None:
         return next((kind.noun for kind in (ModelTree, ScoreBands)
@@ -225,7 +214,8 @@ def _trained_by(estimator):
               if isinstance(each, Optimizer) and not each.metrics]
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None and not names:    # Ctrl-C may leave a tree of the folds
-        names = _optimizers_in(chosen)
+        names = [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", chosen)
+                 if word in OPTIMIZERS]
     return [name for name in dict.fromkeys(names) if name not in _FINISHING]
 
 
@@ -248,122 +238,27 @@ def _one_label(estimator):
         return []
     first, *others = np.unique(tree.values.argmax(axis=1))
     return [] if others else [
-        f"All leaves predict {_label(estimator.classes_[first])}, with different probabilities.",
+        f"All leaves predict {estimator.classes_.tolist()[first]!r}, with different probabilities.",
         "For labels of rarer classes, see class_weight='balanced', or a threshold of "
         "predict_proba."]
 
 
-def _label(label):
-    """A label of a class as in Python, a string with quotes."""
-    return repr(str(label)) if isinstance(label, str) else str(label)
-
-
 def _kept(estimator):
     """The sentence on a baseline that was kept."""
-    kind, names = _baseline(estimator), _trained_by(estimator)
+    names = _trained_by(estimator)
     by = f" by {' and '.join(names)}" if names else ""
-    # A given tree is compared with none: samples that it was fitted to favour it.
-    where = "" if kind == _GIVEN else " on held-out samples"
-    is_pruned = is_auto(estimator.init) and kind == Pruned.noun
-    return (f"The {kind if is_pruned else 'initial tree'} was kept: training{by} was not clearly "
-            f"better{where}.")
+    return (f"The baseline was kept, a {_baseline(estimator)}: training{by} was not clearly "
+            "better.")
 
 
-def _competition(estimator, chosen):
-    """The sentences on the candidates of the default."""
-    rows = _candidates(estimator)
-    tested = [row for row in rows if isfinite(row.get("error", np.nan))]
-    own = next((row for row in tested if row["candidate"] == chosen), None)
-    if own is None or len(tested) < 2:
-        return ["It was not compared with other trees."]
-    n_folds = own.get("n_folds", 1)
-    folds = f", in {n_folds} folds" if n_folds > 1 else ""
-    single = next((row["error"] for row in tested if row["candidate"] == "single leaf"), 0.0)
-    measure, write = _measure(estimator, single)
-    measure += " (log losses)" * ("log_loss" in own)
-    errors = [f"{write(own['error'])}{_notes(own, n_folds)} this one"]
-    errors += [f"{write(row['error'])}{_notes(row, n_folds)} {_noun(row['candidate'])}"
-               for row in tested if row is not own]
-    return [
-        f"It was compared with {count(len(tested) - 1, 'other')} on samples held out of "
-        f"training{folds}.",
-        _listed(measure, errors), _why(own, rows[0]["candidate"], estimator), _OTHERWISE]
-
-
-def _listed(head, items):
-    """A sentence with a list, one item in a line if there are several."""
-    gap = "\n    " if len(items) > 1 else " "
-    return f"{head}:{gap}{f';{gap}'.join(items)}."
-
-
-def _noun(candidate):
-    """Noun for a candidate, as in `kind_`, with what tells it from others of its kind."""
-    noun, notes, trained_by = "", [], _optimizers_in(candidate)
-    for k, part in enumerate(candidate.split(", ")):
-        word, *settings = part.split()
-        if word in OPTIMIZERS:
-            notes += settings
-        elif part == "linear":
-            notes.append("linear leaves")
-        elif k > 0:
-            notes.append(part)
-        else:
-            noun = INITIALIZERS[part].noun if part in INITIALIZERS else part
-    if trained_by:
-        noun = _trained(noun or "tree", trained_by)
-    return ", ".join([noun or Pruned.noun, *notes])
-
-
-def _optimizers_in(candidate):
-    """Class names of the optimizers in the name of a candidate."""
-    return [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", candidate)
-            if word in OPTIMIZERS]
-
-
-def _trained(noun, names):
-    return f"{noun} trained as a whole by {' and '.join(names)}"
-
-
-def _notes(row, n_folds):
-    """Notes on an error, in parentheses: the log loss, and that there are fewer folds."""
-    notes = [_loss_text(row["log_loss"])] if "log_loss" in row else []
-    notes += [f"on {count(row['n_folds'], 'fold')}"] if row.get("n_folds", 1) != n_folds else []
-    return f" ({', '.join(notes)})" if notes else ""
-
-
-def _measure(estimator, single=0.0):
-    """The name of the errors of candidates, and a function that writes one.
-
-    Losses are related to that of a single leaf, where it is positive.
-    """
-    if is_classifier(estimator):
-        # These are not the errors that `score` counts.
-        weighted = "" if estimator.class_weight is None else " with class weights"
-        return f"Errors{weighted}", lambda error: f"{100 * error:.1f} %"
-    if resolve_loss(estimator).is_squared:
-        return "R²", lambda error: f"{round(1 - error / estimator.n_outputs_, 2) + 0.0:.2f}"
-    if single > 0.0:
-        return ("D², the saved share of the loss of a single leaf",
-                lambda error: f"{round(1 - error / single, 2) + 0.0:.2f}")
-    return "Losses of the standardised targets", _loss_text
-
-
-def _loss_text(loss):
-    """Three digits, zeros at the end too: losses stand below each other."""
-    return f"{loss:#.3g}".rstrip(".") if 1e-4 <= loss < 999.5 else format_number(loss)
-
-
-def _why(own, first, estimator):
-    """The sentence on why a candidate won."""
-    if own["candidate"] == first:
-        return "It is the first choice, and no other was clearly better."
-    if own["candidate"] == "single leaf":
-        return "No tree was clearly better."
-    lead, of_first = own.get("lead", np.nan), f"the first choice ({_noun(first)})"
-    if not isfinite(lead):      # an earlier version has saved none
-        return "No other had a smaller error."
-    if lead > MIN_LOSS_LEAD:
-        return f"It was clearly better than {of_first}: by {lead:.1f} standard errors."
-    if is_classifier(estimator):
-        return f"Its probabilities were clearly better than those of {of_first}."
-    return f"A tree with splits is preferred, and {of_first} was not clearly better."
+def _competition(estimator, head):
+    """The lines on the candidates that were compared; none if there was one at most."""
+    rows = [row for row in _candidates(estimator) if isfinite(row.get("error", np.nan))]
+    if len(rows) < 2:
+        return []
+    names = [name for name in ("error", "log_loss", "lead", "n_folds", "n_trees")
+             if name in rows[0]]
+    cells = [[*(format_number(row[name]) for name in names),
+              row["candidate"] + ", chosen" * bool(row.get("chosen"))] for row in rows]
+    return [head, indent(aligned([[*names, "candidate"], *cells]), "    "),
+            "For another kind, set optimizer, init or leaf."]

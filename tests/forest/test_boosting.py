@@ -277,7 +277,7 @@ def test_each_forest_reports_its_progress(smooth, capfd):
 
 
 def test_parameters_of_the_forests_are_theirs():
-    with pytest.raises(ValueError, match="such as estimator=ObliqueForestRegressor"):
+    with pytest.raises(ValueError, match="Set estimator itself to an object"):
         ObliqueBoostingRegressor().set_params(estimator__n_estimators=9)
 
 
