@@ -45,11 +45,9 @@ class EditsTree:
             new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
             best = _best_values(describe_collapsed(self, smaller), loss, self._targets)
             smaller = smaller.make_constant(new, best[new])
-        listed = [str(node) for node in np.flatnonzero(is_leaf)]
-        text = f"the nodes {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else (
-            f"node {listed[0]}")
         return _changed(
-            self, described_in_order(self, smaller), f"It was then pruned at {text}.")
+            self, described_in_order(self, smaller),
+            f"It was then pruned at the nodes {np.flatnonzero(is_leaf).tolist()}.")
 
     def _refitted(self, X, y, sample_weight):
         """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
@@ -103,19 +101,13 @@ def described_in_order(estimator, tree):
 
 def _mask_of(nodes, tree):
     """Mask of the internal nodes that are given by their numbers."""
-    given = np.asarray(nodes)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise TypeError(f"nodes must be a list of numbers of internal nodes, got {nodes!r}")
-    m = tree.n_internal
-    known = f"the numbers 0 to {m - 1}" if m else "none"
-    for node in given:
-        if not 0 <= node < m:
-            raise ValueError(
-                f"nodes must be internal nodes, of which the tree has {known}, got {node}: leaves "
-                "are counted by themselves, and cannot be pruned")
-    is_leaf = np.zeros(m, dtype=bool)
-    is_leaf[given.astype(np.intp)] = True
-    return is_leaf
+    given, every = np.asarray(nodes), np.arange(tree.n_internal)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or not (
+            np.isin(given, every).all()):
+        raise ValueError(
+            f"nodes must be a list of numbers of internal nodes, below {tree.n_internal}, got "
+            f"{nodes!r}: leaves are counted by themselves, and cannot be pruned")
+    return np.isin(every, given)
 
 
 def _best_values(fitted, loss, encoder):

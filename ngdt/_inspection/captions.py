@@ -14,7 +14,7 @@ from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
 from ngdt._inspection.sample_summary import SampleSummary, single_features
-from ngdt._util.validation import check_matrix, hint_at_inner
+from ngdt._util.validation import check_matrix
 
 # Rounding errors of scaled numbers, relative to numbers before. A scaler may work in float32.
 _ROUNDING = 8 * np.finfo(np.float32).eps
@@ -193,8 +193,8 @@ def tree_of(model):
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
-        raise TypeError("model must be a Tree or a fitted ngdt estimator, got "
-                        f"{type(model).__name__}{hint_at_inner(model) or hint}")
+        raise TypeError("model must be a Tree or a fitted ngdt estimator, not a model that holds "
+                        f"one, got {type(model).__name__}{hint}")
     return tree
 
 

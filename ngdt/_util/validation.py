@@ -14,7 +14,6 @@ CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "or
 TINY = np.finfo(np.float64).tiny
 # Largest sum of weights, whose product with its logarithm does not overflow.
 _MAX_WEIGHT = 1e305
-_SEVERAL_TYPES = "labels are of several types: convert them all to strings"
 TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
 
 
@@ -62,14 +61,6 @@ def did_you_mean(given, known):
     names = {str(each).lower(): each for each in known}
     close = get_close_matches(str(given).lower(), names, n=1)
     return f" Did you mean {names[close[0]]!r}?" if close else ""
-
-
-def hint_at_inner(model):
-    """A hint at the fitted estimator in a model of another kind; empty if it has none."""
-    names = ("regressor_", "estimator_", "best_estimator_", "calibrated_classifiers_", "estimator")
-    found = [f"{name}[0].estimator" if name.startswith("calibrated") else name
-             for name in names if hasattr(model, name)]
-    return f": pass the fitted estimator in it, {found[0]}" if found else ""
 
 
 def check_number(name, value):
@@ -284,20 +275,12 @@ def check_groups(groups, sample_weight):
     refuse_mask("groups", groups, "give each sample a group")
     refuse_string("groups", groups, "group")
     with error_prefix("groups"):
-        given = groups
         groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
-        # numpy makes strings of all labels of a list if some are, and 1 would be the group "1".
-        if groups.dtype.kind == "U" and isinstance(given, (list, tuple)) and not all(
-                isinstance(label, str) for label in given):
-            raise TypeError(_SEVERAL_TYPES)
         if groups.shape != sample_weight.shape:
             raise ValueError(
                 f"expected one group per sample, of shape {sample_weight.shape}, got "
                 f"{groups.shape}")
-        try:
-            _, numbers = np.unique(groups, return_inverse=True)
-        except TypeError as error:
-            raise TypeError(_SEVERAL_TYPES) from error
+        _, numbers = np.unique(groups, return_inverse=True)
     if len(np.unique(numbers[sample_weight > 0])) < 2:
         raise ValueError(
             f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "

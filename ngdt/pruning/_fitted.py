@@ -1,7 +1,5 @@
 """Changes of a fitted tree that its user asks for."""
 
-from ngdt._util.validation import hint_at_inner
-
 
 def prune_at(model, nodes):
     """Turn splits of a fitted tree into leaves, without training data.
@@ -24,8 +22,8 @@ def prune_at(model, nodes):
     Raises
     ------
     ValueError, TypeError
-        If `model` is not a fitted estimator of a single tree, or if `nodes` are not internal nodes
-        of it.
+        If `nodes` are not internal nodes of the tree, or if `model` is not a fitted estimator of a
+        single tree.
 
     See Also
     --------
@@ -53,7 +51,7 @@ def prune_at(model, nodes):
     <ObliqueTreeClassifier(max_depth=3, optimizer=None): greedy tree, 3 leaves>
     >>> print(smaller.summary())
     Greedy tree: 3 leaves, depth 2, 2 nonzero weights.
-    It was then pruned at the nodes 2 and 3.
+    It was then pruned at the nodes [2, 3].
     """
     return _check_tree_estimator(model)._pruned_at(nodes)
 
@@ -111,13 +109,9 @@ def refit_leaves(model, X, y, *, sample_weight=None):
 
 def _check_tree_estimator(model):
     """The model itself, if it is an estimator of a single tree."""
-    if hasattr(model, "_pruned_at"):
-        return model
-    hint = hint_at_inner(model)
-    if hasattr(model, "estimators_"):
-        hint = ": pass one of its trees, such as estimators_[0]"
-    elif hasattr(model, "steps"):
-        hint = ": pass its last step, model[-1], and data that the others have transformed"
-    raise TypeError(
-        "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor, got "
-        f"{type(model).__name__}{hint}")
+    if not hasattr(model, "_pruned_at"):
+        raise TypeError(
+            "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor, got "
+            f"{type(model).__name__}: of a forest, pass one of its trees, such as estimators_[0], "
+            "of a pipeline its last step, model[-1], and data that the others have transformed")
+    return model

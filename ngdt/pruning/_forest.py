@@ -9,8 +9,9 @@ the number of leaves of all its trees. For ascending alphas, two steps lower it 
   leaves of this tree, so that minimal cost-complexity pruning finds its best subtree.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -125,9 +126,8 @@ def prune_forest(forest, X, y, *, tol=0.0, sample_weight=None):
             f"{type(forest).__name__}")
     path = pruning_path(*forest._pruning_input(X, y, sample_weight))
     chosen = last_within(path, tol)
-    rows = [step.row() for step in path]
-    return forest._with_members(
-        chosen.members, {name: [row[name] for row in rows] for name in rows[0]})
+    return forest._with_members(chosen.members, {
+        name: [getattr(step, name) for step in path] for name in PathStep._fields[1:]})
 
 
 def last_within(path, tol):
@@ -147,16 +147,17 @@ def last_within(path, tol):
         step.score, step.cv_score - N_STANDARD_ERRORS * step.cv_error) >= least, path))[-1]
 
 
-@dataclass(frozen=True)
-class PathStep:
-    """A forest of the path.
+class PathStep(NamedTuple):
+    """A forest of the path: its trees, and its row in `pruning_path_`.
 
     Attributes
     ----------
-    alpha : float
-        Cost of a leaf.
     members : list of Member
         Trees of the forest.
+    alpha : float
+        Cost of a leaf.
+    n_trees, n_leaves, nbytes : int
+        Size of the forest.
     score : float
         Accuracy, or R2, on the held-out samples.
     cv_score : float
@@ -165,17 +166,14 @@ class PathStep:
         Standard error of the difference between `cv_score` and the score of the whole forest.
     """
 
-    alpha: float
     members: list
+    alpha: float
+    n_trees: int
+    n_leaves: int
+    nbytes: int
     score: float
     cv_score: float
     cv_error: float
-
-    def row(self):
-        """Row of the forest in `pruning_path_`, a dict."""
-        n_trees, n_leaves, nbytes = _sizes(self.members)
-        return {"alpha": self.alpha, "n_trees": n_trees, "n_leaves": n_leaves, "nbytes": nbytes,
-                "score": self.score, "cv_score": self.cv_score, "cv_error": self.cv_error}
 
 
 def pruning_path(members, held_out):
@@ -192,29 +190,18 @@ def pruning_path(members, held_out):
     list of PathStep
         The whole forest, then forests that are smaller than the one before.
     """
-    _check_errors(members, held_out)
     whole, steps = mean_prediction(members), []
     for (alpha, found), predictions in zip(
             forests(members, held_out), cv_predictions(members, held_out), strict=True):
-        if not steps or _sizes(found) != _sizes(steps[-1].members):
+        trees = [member.tree for member in found]
+        sizes = (len(trees), sum(tree.n_leaves for tree in trees),
+                 sum(tree.nbytes for tree in trees))
+        if not steps or sizes != steps[-1][2:5]:
             steps.append(PathStep(
-                alpha, found, float(held_out.score(mean_prediction(found))),
+                found, alpha, *sizes, float(held_out.score(mean_prediction(found))),
                 float(held_out.score(predictions)),
                 float(held_out.standard_error(predictions, whole))))
     return steps
-
-
-def _check_errors(members, held_out):
-    """Refuse samples for which squared errors overflow in units of the spread of y."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        is_finite = all(
-            np.isfinite((held_out.errors(member.predictions) ** 2).sum()) for member in members)
-    if not is_finite:
-        largest = max(np.abs(member.predictions).max() for member in members)
-        raise ValueError(
-            f"the forest predicts numbers up to {largest:.3g} for X, too far from y, which has "
-            f"numbers up to {np.abs(held_out.y).max():.3g}: give samples in the units of its "
-            "training samples")
 
 
 def forests(members, held_out):
@@ -334,9 +321,3 @@ def prune(members, alpha, held_out):
         mean = mean + (pruned.predictions - member.predictions) / len(members)
         found.append(pruned)
     return found
-
-
-def _sizes(members):
-    """Numbers of trees, leaves and bytes."""
-    trees = [member.tree for member in members]
-    return len(trees), sum(tree.n_leaves for tree in trees), sum(tree.nbytes for tree in trees)

@@ -124,17 +124,13 @@ class Member:
         leaf = tree.apply_samples(held_out.data)
         return cls(place, tree, np.maximum(counts, FEW), means, leaf, held_out.predict(tree, leaf))
 
-    def node_means(self):
-        """Mean prediction of each node, then of each leaf, for its training samples."""
-        return node_means(self.tree, self.means, self.counts)
-
     def costs(self, means, errors, n_trees, held_out):
         """Error of the forest on the samples of each node as a leaf, and of each leaf as it is.
 
         Parameters
         ----------
         means : ndarray of shape (n_internal + n_leaves, n_outputs)
-            As `node_means` returns them: what each node predicts as a leaf.
+            What each node predicts as a leaf.
         errors : ndarray of shape (n_samples, n_outputs)
             Errors of the forest, with this tree.
         n_trees : int
@@ -177,7 +173,7 @@ class Member:
         """
         if self.tree.n_internal == 0:
             return self
-        means = self.node_means()
+        means = node_means(self.tree, self.means, self.counts)
         cost = self.costs(means, errors, n_trees, held_out)
         is_leaf = sequence_of_costs(self.tree, cost).is_leaf(alpha)
         return self._collapsed(is_leaf, means, held_out) if is_leaf.any() else self

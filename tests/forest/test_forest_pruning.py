@@ -19,7 +19,7 @@ from helpers import in_nightly
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments
-from ngdt._core.structure import sums_below
+from ngdt._core.structure import node_means, sums_below
 from ngdt._inspection.importances import feature_importances, node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt.export import export_text
@@ -167,7 +167,7 @@ def test_a_loss_above_the_tolerance_passes_once_in_twenty_times():
         # What each sample of each forest of the path loses: 1, 0 or -1.
         draw = random.random((n, 1))
         lost = (draw < (disagree + losses) / 2).astype(float) - (draw > 1 - (disagree - losses) / 2)
-        path = [PathStep(0.0, loss, 1.0, 1.0 - each.mean(), each.std(ddof=1) / np.sqrt(n))
+        path = [PathStep(loss, 0.0, 1, 1, 1, 1.0, 1.0 - each.mean(), each.std(ddof=1) / np.sqrt(n))
                 for loss, each in zip(losses, lost.T, strict=True)]
         for n_errors in n_above:
             with pytest.MonkeyPatch.context() as patch:
@@ -282,7 +282,8 @@ def test_no_subtree_is_better_while_the_other_trees_stay(case, alpha):
             mean = mean_prediction([*found[:t], member, *members[t + 1:]])
             return error_of(mean, samples) + alpha * member.tree.n_leaves
 
-        others = [before._collapsed(is_leaf, before.node_means(), samples)
+        others = [before._collapsed(
+            is_leaf, node_means(before.tree, before.means, before.counts), samples)
                   for is_leaf in subtrees(before.tree)]
         assert cost(after) == pytest.approx(min(map(cost, others)), rel=1e-9)
         # What is known of the smaller tree is true.
@@ -476,13 +477,6 @@ def test_targets_of_any_size(size):
     pruned = prune_forest(single, X, y, tol=0.1)
     assert pruned.pruning_path_["score"] == [0.0]
     assert pruned.predict(X).tolist() == [0.0, 0.0]
-
-
-def test_targets_that_are_of_another_size_than_predictions():
-    X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
-    forest = ObliqueForestRegressor(2, optimizer=None).fit(X, 1e200 * y)
-    with pytest.raises(ValueError, match=r"numbers up to 1e\+200 .*, too far from y.* up to 1:"):
-        prune_forest(forest, X, y)
 
 
 def test_targets_of_samples_without_weight_do_not_count():

@@ -151,8 +151,8 @@ def test_an_edited_estimator_is_as_any_other(case, tmp_path):
     n, first = model.tree_.n_internal, model.summary()
     assert prune_at(model, []).summary() == first
     for edited, told in (
-            (prune_at(model, [n - 1]), f"It was then pruned at node {n - 1}."),
-            (prune_at(model, (n - 1, 0)), f"It was then pruned at the nodes 0 and {n - 1}."),
+            (prune_at(model, [n - 1]), f"It was then pruned at the nodes [{n - 1}]."),
+            (prune_at(model, (n - 1, 0)), f"It was then pruned at the nodes [0, {n - 1}]."),
             (refit_leaves(model, table[:60], y[:60]),
              "Its leaves were then refitted to 60 samples.")):
         assert edited.summary().endswith(told)
@@ -170,7 +170,8 @@ def test_an_edited_estimator_is_as_any_other(case, tmp_path):
     assert prune_at(model, [0]).get_n_leaves() == 1
     twice = refit_leaves(prune_at(model, [n - 1]), table, y)
     assert twice.summary().endswith(
-        f"It was then pruned at node {n - 1}.\nIts leaves were then refitted to 160 samples.")
+        f"It was then pruned at the nodes [{n - 1}].\n"
+        "Its leaves were then refitted to 160 samples.")
     assert model.summary() == first
     # A training ends what was told.
     assert twice.set_params(init=twice.tree_).fit(table, y).summary().count("refitted") == 0
@@ -270,30 +271,22 @@ def test_trees_of_forests_and_of_batches():
         assert np.isfinite(prune_at(model, [node]).predict_proba(X)).all()
 
 
-@pytest.mark.parametrize(("nodes", "error", "message"), [
-    ([99], ValueError, r"nodes must be internal nodes, of which the tree has the numbers 0 to \d+, "
-                       "got 99"),
-    ([0, -1], ValueError, "got -1: leaves are counted by themselves, and cannot be pruned"),
-    ([0.0], TypeError, "nodes must be a list of numbers of internal nodes"),
-    ([True], TypeError, "nodes must be a list"),
-    (0, TypeError, "nodes must be a list"),
-    (["0"], TypeError, "nodes must be a list"),
-])
-def test_wrong_nodes(nodes, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize("nodes", [[99], [0, -1], [0.0], [True], 0, ["0"], [[0]]], ids=str)
+def test_wrong_nodes(nodes):
+    with pytest.raises(ValueError, match=r"^nodes must be a list .*, and cannot be pruned$"):
         prune_at(fitted("classes")[0], nodes)
 
 
 def test_wrong_models():
     leaf = ObliqueTreeClassifier(0, optimizer=None).fit(X, CLASSES)
-    with pytest.raises(ValueError, match="of which the tree has none, got 0"):
+    with pytest.raises(ValueError, match=r"internal nodes, below 0, got \[0\]"):
         prune_at(leaf, [0])
     forest = ObliqueForestClassifier(2, init="info_gain", optimizer=None).fit(X, CLASSES)
     pipeline = make_pipeline(StandardScaler(), leaf)
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     for model, message in (
-            (forest, r"ObliqueForestClassifier: pass one of its trees, such as estimators_\[0\]"),
-            (pipeline, r"Pipeline: pass its last step, model\[-1\]"), (tree, "got Tree")):
+            (forest, r"got ObliqueForestClassifier: .* such as estimators_\[0\]"),
+            (pipeline, r"got Pipeline: .* its last step, model\[-1\]"), (tree, "got Tree")):
         for call in (lambda model: prune_at(model, [0]),
                      lambda model: refit_leaves(model, X, CLASSES)):
             with pytest.raises(TypeError, match=message):
