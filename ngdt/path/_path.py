@@ -212,9 +212,7 @@ def tao_path(
     True
     """
     if (X_val is None) != (y_val is None):
-        given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
-        raise ValueError(
-            f"X_val and y_val must be given together, but {given} is given without {missing}")
+        raise ValueError("X_val and y_val must be given together, but one is missing")
     if estimator is None:
         continuous = type_of_target(y, input_name="y").startswith("continuous")
         estimator = (ObliqueTreeRegressor if continuous else ObliqueTreeClassifier)(optimizer=TAO())
@@ -222,11 +220,6 @@ def tao_path(
     error = zero_one_loss if is_classifier(model) else mean_squared_error
     Cs, trees, columns, encoded = check_Cs(Cs), [], [], None
     X = check_samples(model, X, reset=True)
-    if X_val is not None and (np.shape(X_val)[1:] != X.shape[1:]
-                              or np.shape(X_val)[:1] != np.shape(y_val)[:1]):
-        raise ValueError(
-            f"X_val and y_val must be samples of {X.shape[1]} features and their targets, "
-            f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
     for C, run in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)

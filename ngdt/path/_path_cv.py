@@ -189,10 +189,6 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
     def _scorer(self):
         return check_scoring(self._estimator(), self.scoring)    # None: the score of an estimator
 
-    def _checked(self, X):
-        check_is_fitted(self)
-        return check_samples(self, X, reset=False)
-
     def predict(self, X):
         """Predict class labels or regression targets with `estimator_`.
 
@@ -204,7 +200,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
         """
-        X = self._checked(X)
+        check_is_fitted(self)
         return self.estimator_.predict(X)
 
     @available_if(lambda self: is_classifier(self._estimator()))
@@ -220,7 +216,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        X = self._checked(X)
+        check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     def score(self, X, y, sample_weight=None):
@@ -271,15 +267,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
                 f"{n_folds}-fold cross-validation: its mean score was {format_number(own)}{other}.")
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._estimator())
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.regressor_tags = inner.regressor_tags
-        tags.target_tags = inner.target_tags
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return get_tags(self._estimator())
 
 
 def _folds(cv, X, y, weight, stratify):
