@@ -144,9 +144,7 @@ class TAOPath:
             *columns.values(), strict=True))])
 
 
-def tao_path(
-    X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weight=None, verbose=0,
-):
+def tao_path(X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weight=None):
     """Train trees for a decreasing sequence of C, each from the previous one.
 
     The largest C hardly limits the tree; the smallest leaves few nonzero weights and few splits.
@@ -170,8 +168,6 @@ def tao_path(
         Samples for `validation_error` only, not used in training.
     sample_weight : array-like of shape (n_samples,), default=None
         Not negative. Samples of weight zero are ignored.
-    verbose : int, default=0
-        If positive, a line is printed for each C.
 
     Returns
     -------
@@ -229,10 +225,6 @@ def tao_path(
             np.nan if X_val is None else error(y_val, model.predict(X_val)),
             tree.n_nonzero, tree.n_internal, tree.n_leaves,
             *prediction_cost(tree, encoded, sample_weight=sample_weight)))
-        if verbose:
-            train, validation, *_ = columns[-1]
-            print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
-                  f"nonzeros {tree.n_nonzero}  splits {tree.n_internal}")
         if run.cut is not None:
             warn(
                 f"Training was interrupted at C={C:.4g}, where the path ends." if run.interrupted

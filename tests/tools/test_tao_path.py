@@ -153,14 +153,6 @@ def test_weight_k_is_k_samples_and_sparse_data_are_taken():
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
 
 
-def test_a_line_for_each_C(capsys):
-    X, y = load_iris(return_X_y=True)
-    tao_path(X, y, Cs=3, verbose=1)
-    assert len(capsys.readouterr().out.splitlines()) == 3
-    tao_path(X, y, Cs=3)
-    assert capsys.readouterr().out == ""
-
-
 def test_ctrl_c_ends_the_path_with_the_best_tree_so_far(digits):
     X, y, _, _ = digits
     estimator = tao_tree(3, max_iter=2, tol=0).set_params(callback=StopAt(3))
