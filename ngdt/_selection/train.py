@@ -141,9 +141,6 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
         is_worse = gain == np.inf and validation_fraction and comparison.is_worse(initial, tree)
         if gain > policy.MIN_GAIN and not is_worse:
             return TrainingResult(tree, history)
-        if problem.control.verbose:
-            print("[selection] the trained tree was not clearly better than "
-                  f"{comparison.name}, which is kept")
         kept = initial if is_worse else comparison.baseline_tree()
         return TrainingResult(enforce_limits(kept, problem) if limit else kept, history, True)
     except KeyboardInterrupt as error:
@@ -159,7 +156,6 @@ class _Comparison:
     def __init__(self, problem, trained, baseline, validation_fraction):
         self.whole, self.trained, self.init = problem, trained, trained.init
         self.baseline = self.init if baseline is None else baseline
-        self.name = "the initial tree" if baseline is None else "the pruned tree"
         optimizers = trained.optimizers
         # A given tree may have been fitted on these samples, so that a comparison would be biased.
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
@@ -174,10 +170,7 @@ class _Comparison:
         self.test_weight = validation
         if self.is_compared and not self.has_folds and validation is not None:
             validation, self.test_weight = self._hold_out(validation, 0.5)
-        self.problem = problem if validation is None else problem.replace(
-            validation_weight=validation)
-        if training is not problem.sample_weight:
-            self.problem = self.problem.replace(sample_weight=training)
+        self.problem = problem.replace(sample_weight=training, validation_weight=validation)
         self.training = self.problem.with_time(
             policy.TRAINING_TIME if self.is_compared else 1.0).doing(
                 1 / (1 + N_FOLDS) if self.has_folds else 1.0)
@@ -256,8 +249,7 @@ class _Comparison:
         folds = []
         for k in range(n_folds):
             test = samples[fold == k].astype(np.int32)
-            part = quiet.doing(
-                1 / (1 + n_folds), f"checking against {self.name}, fold {k + 1} of {n_folds}")
+            part = quiet.doing(1 / (1 + n_folds), f"comparing, fold {k + 1} of {n_folds}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
         baseline, trained = self.baseline, self.trained
         if baseline is self.init:

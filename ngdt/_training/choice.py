@@ -192,24 +192,21 @@ class Choice:
 
     def table(self, winner):
         """The candidates with what they did, dict of lists."""
-        candidates, errors = self.candidates, [self.mean_error(each) for each in self.candidates]
-        of_class = {} if not self.folds or not self.folds[0].problem.loss.is_classifier else {
-            "log_loss": [float(self.mean_error(each, "log_loss")[0]) for each in candidates]}
-        return {
-            "candidate": [each.name for each in candidates],
-            "error": [float(mean) for mean, _ in errors],
-            "standard_error": [float(deviation) for _, deviation in errors],
-            **of_class,
-            "lead": [float(self.lead(each)) if self.scores[each] and self.scores[self.first]
-                     else np.nan for each in candidates],
-            "n_leaves": [float(np.mean([tree.n_leaves for tree in self.trees[each]]))
-                         if self.trees[each] else np.nan for each in candidates],
-            "n_folds": [len(self.scores[each]) for each in candidates],
-            "chosen": [each is winner for each in candidates],
-        }
+        rows = []
+        for each in self.candidates:
+            scores, trees = self.scores[each], self.trees[each]
+            mean, deviation = self.mean_error(each)
+            row = {"candidate": each.name, "error": float(mean), "standard_error": float(deviation)}
+            if self.folds and self.folds[0].problem.loss.is_classifier:
+                row["log_loss"] = float(self.mean_error(each, "log_loss")[0])
+            rows.append(row | {
+                "lead": float(self.lead(each)) if scores and self.scores[self.first] else np.nan,
+                "n_leaves": float(np.mean([tree.n_leaves for tree in trees])) if trees else np.nan,
+                "n_folds": len(scores), "chosen": each is winner})
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def choose(choice, deadline, verbose=False):
+def choose(choice, deadline):
     """Train the candidates of a `Choice` without the samples of each fold, and test them on these.
 
     After each fold, candidates leave that are no better than the first one. The candidates of a
@@ -220,10 +217,6 @@ def choose(choice, deadline, verbose=False):
     for k, fold in enumerate(choice.folds):
         begin = monotonic()
         train_on(choice, fold, deadline)
-        if verbose:
-            shown = "  ".join(
-                f"{each.name} {choice.mean_error(each)[0]:.4g}" for each in choice.alive)
-            print(f"[selection] fold {k + 1}/{n}  mean error: {shown}")
         if k + 1 == n or not deadline.fits(monotonic() - begin):
             break
         choice.alive = [each for each in choice.alive if choice.may_win(each)]

@@ -159,6 +159,8 @@ class Problem:
         Problem
             It shares what has been computed and does not depend on the replaced fields.
         """
+        changes = {name: value for name, value in changes.items()
+                   if value is not getattr(self, name)}
         outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
         computed = self._computed
         if outdated:

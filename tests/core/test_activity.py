@@ -158,7 +158,7 @@ def test_what_is_shown_changes_no_tree(monkeypatch):
     assert (np.diff(share) >= 0).all()
     assert share[-1] <= 1.0 + 1e-12
     assert "soft training" in what
-    assert "checking against the pruned tree, fold 1 of 3, soft training" in what
+    assert "comparing, fold 1 of 3, soft training" in what
 
 
 def test_a_model_tree_says_how_far_it_is(monkeypatch, diabetes):

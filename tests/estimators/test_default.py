@@ -525,14 +525,11 @@ def test_classes_without_pattern_leave_a_single_leaf(seed):
 
 
 @pytest.mark.usefixtures("short_soft_training")
-@pytest.mark.parametrize(("share", "class_weight", "has_advice"), [
-    (0.1, None, True), (0.5, None, False), (0.1, "balanced", False)])
-def test_a_single_leaf_of_a_rare_class_comes_with_advice(share, class_weight, has_advice):
+def test_a_single_leaf_comes_with_advice():
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(100, 1)), random.permutation(np.arange(100) < 100 * share)
-    with pytest.warns(UserWarning, match="the model predicts the same for all rows") as caught:
-        ObliqueTreeClassifier(class_weight=class_weight, max_depth=2, random_state=0).fit(X, y)
-    assert ("For a rare class, try class_weight='balanced'" in str(caught[0].message)) == has_advice
+    X, y = random.normal(size=(100, 1)), random.permutation(np.arange(100) < 10)
+    with pytest.warns(UserWarning, match="the model predicts the same for all rows.*'balanced'$"):
+        ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
 
 
 @pytest.mark.usefixtures("short_soft_training")
@@ -543,14 +540,6 @@ def test_probabilities_are_a_pattern_even_where_no_class_is_likelier():
     fitted = ObliqueTreeClassifier(random_state=0).fit(X, y)
     assert not fitted.candidates_["chosen"][-1]
     assert np.ptp(fitted.predict_proba(X)[:, 1]) > 0.2
-
-
-def test_verbose_says_what_competes(capsys):
-    X, y = load_breast_cancer(return_X_y=True)
-    ObliqueTreeClassifier(3, verbose=2, random_state=0).fit(X, y)
-    printed = capsys.readouterr().out
-    assert "[selection] fold 1/3  mean error: tao C=1 0." in printed
-    assert "annealed depth=3 0." in printed
 
 
 @pytest.mark.usefixtures("short_soft_training")
