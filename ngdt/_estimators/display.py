@@ -17,7 +17,6 @@ class Lines:
 
     def __init__(self):
         self._begin = self._last = monotonic()
-        self._share, self._end = 0.0, None
 
     def show(self, what, share):
         """Print a line, unless the last one is younger than a second.
@@ -29,16 +28,10 @@ class Lines:
             Of the whole, that is done.
         """
         now = monotonic()
-        elapsed = now - self._begin
-        # While the share stands, in a part of unknown length, the end does not move away.
-        if share != self._share:
-            self._share = share
-            self._end = self._begin + elapsed / share if share >= _MIN_SHARE else None
         if now - self._last < INTERVAL:
             return
-        self._last = now
-        is_late = self._end is None or self._end <= now
-        left = "" if is_late else f", about {_seconds(self._end - now)} left"
+        self._last, elapsed = now, now - self._begin
+        left = f", about {_seconds(elapsed / share - elapsed)} left" if share >= _MIN_SHARE else ""
         what = what and f"{what}: "
         print(f"[ngdt] {what}{share:.0%} done, {_seconds(elapsed)}{left}", flush=True)
 

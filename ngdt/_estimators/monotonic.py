@@ -4,8 +4,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_monotonic_cst
 
-from ngdt._encoding.columns import column_indices
-
 
 def encoded_directions(estimator, table):
     """The direction of each feature of the tree.
@@ -27,14 +25,10 @@ def encoded_directions(estimator, table):
         If `monotonic_cst` does not fit the columns; the message names them.
     """
     given = estimator.monotonic_cst
-    if isinstance(given, dict):
-        if hasattr(estimator, "feature_names_in_"):
-            column_indices("monotonic_cst", list(given), list(table.names))
-    elif given is not None and (
-            np.ndim(given) != 1 or any(isinstance(each, str) for each in given)):
+    if not (given is None or isinstance(given, dict)) and np.ndim(given) != 1:
         raise ValueError(
-            f"monotonic_cst must have an entry -1, 0 or 1 for each column of X, got {given!r}. To "
-            f"name columns, pass a dict, such as {{{table.names[0]!r}: 1}}")
+            "monotonic_cst must have an entry -1, 0 or 1 for each column of X, or be a dict of "
+            f"columns, got {given!r}")
     direction = _check_monotonic_cst(estimator, given)
     of_categories = [table.names[j] for j in table.categorical if direction[j]]
     if of_categories:

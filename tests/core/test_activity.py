@@ -75,19 +75,6 @@ def test_lines_are_a_second_apart_and_estimate_the_time_left(capsys, monkeypatch
     assert last == "[ngdt] done in 1 h 6 min"
 
 
-def test_the_end_does_not_move_away_while_the_share_stands(capsys, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(ngdt._estimators.display, "monotonic", lambda: now[0])
-    with watching(1) as activity:
-        for second in range(1, 21):
-            now[0] = float(second)
-            activity.at(min(0.1 * second, 0.6), "training")
-    lines = capsys.readouterr().out.splitlines()[5:-1]
-    assert lines[0].endswith("60% done, 6.0 s, about 4.0 s left")
-    assert lines[3].endswith("60% done, 9.0 s, about 1.0 s left")
-    assert lines[4:] == [f"[ngdt] training: 60% done, {second} s" for second in range(10, 21)]
-
-
 def test_nothing_is_shown_unless_it_is_wanted(capsys):
     with watching(0) as activity:
         assert activity is SILENT
