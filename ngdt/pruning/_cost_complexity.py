@@ -1,7 +1,7 @@
 """Minimal cost-complexity pruning, by Breiman et al. (1984)."""
 
 from ngdt._util.validation import check_number
-from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace_subtrees
+from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets
 from ngdt.pruning._sequence import pruning_sequence
 
 
@@ -96,6 +96,4 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log_loss", sample_weig
         raise ValueError(f"ccp_alpha must not be negative, got {ccp_alpha}")
     targets = present_targets(tree, X, y, loss, sample_weight)
     is_leaf = pruning_sequence(tree, targets).is_leaf(ccp_alpha * targets.y.shape[1])
-    replacement = first_leaves(tree, is_leaf)
-    fitted, new = fit_replaced(tree, replacement, targets)
-    return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)
+    return fit_replaced(tree, first_leaves(tree, is_leaf), targets)

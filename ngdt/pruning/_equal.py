@@ -176,9 +176,7 @@ def _replace_by_leaves(tree, replacement, targets):
     # classification, its probabilities are fitted to all samples of the subtree.
     if not targets.loss.is_classifier:
         return replace_subtrees(tree, replacement)
-    fitted, new = fit_replaced(tree, replacement, targets)
     # Fitted values that predict another class are not taken: the samples may have other classes,
     # and a pseudo-count may outweigh tiny sample weights. Nor do they replace linear leaves.
-    predicted = _predicted(tree, targets.loss)
-    new = new[fitted[new].argmax(axis=1) == predicted[new, 0]]
-    return replace_subtrees(tree.make_constant(new, fitted[new]), replacement)
+    return fit_replaced(tree, replacement, targets, lambda small, fitted: (
+        fitted.argmax(axis=1) == _predicted(small, targets.loss)[:, 0]))

@@ -124,14 +124,29 @@ def places(tree, collapsed):
     return place
 
 
-def fit_replaced(tree, replacement, targets):
-    """Fit leaf values after subtrees were replaced by leaves; return them, and these leaves."""
-    m = tree.n_internal
-    part_of = np.arange(2 * m + 1)      # the leaf that replaces a subtree around it, or itself
-    for node, children in enumerate(child_ids(tree)):
-        if part_of[node] == node:
-            part_of[node] = replacement[node]
-        if part_of[node] != node:
-            part_of[children] = part_of[node]
-    fitted = targets._replace(leaf=part_of[m + targets.leaf] - m).fit_leaves(tree)
-    return fitted, np.unique(part_of[:m][part_of[:m] >= m]) - m
+def fit_replaced(tree, replacement, targets, is_taken=None):
+    """Replace subtrees by leaves whose values are fitted to the samples that reach them.
+
+    Parameters
+    ----------
+    tree : Tree
+    replacement : ndarray of int
+        As for `replace_subtrees`: leaves in place of some nodes.
+    targets : LeafTargets
+        Of the tree.
+    is_taken : callable, default=None
+        Takes the tree with the values of leaves below, and fitted values: a mask of the leaves
+        that are to have these. None stands for all that have replaced a subtree.
+
+    Returns
+    -------
+    Tree
+    """
+    small = replace_subtrees(tree, replacement)
+    place = places(tree, small)
+    leaf = place[tree.n_internal + targets.leaf] - small.n_internal
+    fitted = targets._replace(leaf=leaf).fit_leaves(small)
+    is_new = np.bincount(place[tree.n_internal:] - small.n_internal) > 1
+    if is_taken is not None:
+        is_new &= is_taken(small, fitted)
+    return small.make_constant(is_new, fitted[is_new])

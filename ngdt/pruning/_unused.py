@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ngdt._core.structure import child_ids
+from ngdt._core.structure import child_ids, sums_below
 from ngdt._core.tree import check_is_tree
 from ngdt._util.validation import check_matrix, check_weight
-from ngdt.pruning._replace import children_first, identity, replace_subtrees
+from ngdt.pruning._replace import identity, replace_subtrees
 
 
 def prune_dead_branches(tree, X, *, sample_weight=None):
@@ -94,12 +94,8 @@ def keep_reached(tree, reached):
     -------
     Tree
     """
-    m = tree.n_internal
-    alive = np.concatenate([np.zeros(m, dtype=bool), reached])
-    replacement = identity(tree)
-    for node, children in children_first(tree):
-        sides = children[alive[children]]
-        alive[node] = len(sides) > 0
-        if len(sides) == 1:
-            replacement[node] = sides[0]
+    replacement, children = identity(tree), child_ids(tree)
+    is_alive = (sums_below(tree, reached) > 0)[children]
+    has_one = np.flatnonzero(is_alive.sum(axis=1) == 1)
+    replacement[has_one] = children[has_one, is_alive[has_one].argmax(axis=1)]
     return replace_subtrees(tree, replacement)

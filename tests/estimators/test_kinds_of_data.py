@@ -100,7 +100,8 @@ def test_columns_that_are_no_list_are_refused(columns):
     ({"optimizer": LinearLeaves(features=["age"])}, r"^features must .*, got \['age'\]. Names"),
     ({"optimizer": LinearLeaves(features=[5])}, r"^features must be a .* below 5, .*, got \[5\]"),
     ({"init": ModelTree(features="age"), "optimizer": None}, "^features must be a list of indices"),
-    *(({"monotonic_cst": given}, r"^monotonic_cst must (have an entry|be an array-like of) -1, 0 or 1")
+    *(({"monotonic_cst": given},
+       r"^monotonic_cst must (have an entry|be an array-like of) -1, 0 or 1")
       for given in ("age", {"age"}, ["age"], ["age", "job"], 1, np.array(["age"], object))),
     ({"monotonic_cst": {"agee": 1}},
      r"^monotonic_cst contains 1 unexpected feature names: \['agee'\]"),
