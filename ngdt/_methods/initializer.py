@@ -38,13 +38,11 @@ class Initializer(Algorithm):
             By Ctrl-C, a KeyboardInterrupt with the tree so far, if there is one.
         """
         self.check(problem)
-        with problem.control.checkpoint.step(Tree) as step:
-            if step.result is None:     # what it trains on the way is not stored
-                tree = self._initialize(problem.replace(control=problem.control.unstored()))
-                self._check_type("_initialize", tree, Tree)
-                step.result = tree
-        problem._check_shapes(step.result)
-        return step.result
+        inner = problem.replace(control=problem.control.unstored())     # trained on the way
+        tree = problem.control.checkpoint.step(Tree, lambda: self._check_type(
+            "_initialize", self._initialize(inner), Tree))
+        problem._check_shapes(tree)
+        return tree
 
     @abstractmethod
     def _initialize(self, problem: Problem) -> Tree:

@@ -60,15 +60,16 @@ class Optimizer(Algorithm):
         problem._check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
-        with problem.control.checkpoint.step(OptimizerResult) as step:
-            if step.result is None:
-                result = self._optimize(tree, problem.winsorized if self.winsorizes else problem)
-                self._check_type("_optimize", result, OptimizerResult)
-                if self.winsorizes:
-                    result = replace(result, tree=problem._refit_moved(result.tree))
-                step.result = result
-        problem._check_shapes(step.result.tree)
-        return step.result
+
+        def make():
+            result = self._check_type("_optimize", self._optimize(
+                tree, problem.winsorized if self.winsorizes else problem), OptimizerResult)
+            return replace(result, tree=problem._refit_moved(result.tree)) if (
+                self.winsorizes) else result
+
+        result = problem.control.checkpoint.step(OptimizerResult, make)
+        problem._check_shapes(result.tree)
+        return result
 
     @abstractmethod
     def _optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:

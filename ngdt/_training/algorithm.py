@@ -44,11 +44,12 @@ class Algorithm(KeepsParameterNames, BaseEstimator, ABC):
         self._validate_params()
 
     def _check_type(self, method, result, expected):
-        """Raise a TypeError unless a method of a subclass has returned what it has to."""
+        """What a method of a subclass has returned; a TypeError if it is of another class."""
         if not isinstance(result, expected):
             raise TypeError(
                 f"{type(self).__name__}.{method} must return an object of the class "
                 f"{expected.__name__}, got one of {type(result).__name__}")
+        return result
 
 
 def registry(*algorithms):
@@ -168,7 +169,17 @@ class Progress:
 
         At the deadline of the problem, `report` and `look` end it.
         """
-        return _UntilInterrupted(self)
+        return self     # a generator that Ctrl-C ends before it yields would raise a RuntimeError
+
+    def __enter__(self):
+        self._in_block = True
+
+    def __exit__(self, kind, *_):
+        self._in_block = False
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.interrupted = True
+            return True
+        return kind is _OutOfTime
 
     def look(self):
         """Look at the clock within a long epoch.
@@ -253,23 +264,3 @@ class Progress:
             history = {name: column[:n_epochs] for name, column in self.history.items()}
             raise Stopped(made, history)
         return OptimizerResult(made, self.history, converged)
-
-
-class _UntilInterrupted:
-    """Context manager `Progress.until_interrupted`.
-
-    A generator that Ctrl-C ends before it yields would raise a RuntimeError.
-    """
-
-    def __init__(self, progress):
-        self._progress = progress
-
-    def __enter__(self):
-        self._progress._in_block = True
-
-    def __exit__(self, kind, *_):
-        self._progress._in_block = False
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._progress.interrupted = True
-            return True
-        return kind is _OutOfTime

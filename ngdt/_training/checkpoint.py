@@ -7,7 +7,6 @@ from functools import partial
 from glob import escape
 from pathlib import Path
 from time import monotonic
-from types import SimpleNamespace
 
 from ngdt._core.tree import Tree
 from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
@@ -90,23 +89,20 @@ class CheckpointFile(Checkpoint):
         return not self._ended and monotonic() - self._last >= max(
             INTERVAL, self._seconds / MAX_SHARE)
 
-    @contextmanager
-    def step(self, kind):
-        key = (self._n_steps,)
-        self._n_steps += 1
-        step = SimpleNamespace(result=self.known(kind, key))
-        if step.result is not None:
-            yield step
-            return
-        self._n_runs = 0
-        try:
-            yield step
-        except BaseException:
-            self._ended = True
-            raise
-        if not self._ended:
-            self._runs = {}
-            self.add(key, step.result)
+    def step(self, kind, make):
+        key = (self.next_group(),)
+        result = self.known(kind, key)
+        if result is None:
+            self._n_runs = 0
+            try:
+                result = make()
+            except BaseException:
+                self._ended = True
+                raise
+            if not self._ended:
+                self._runs = {}
+                self.add(key, result)
+        return result
 
     def next_group(self):
         self._n_steps += 1

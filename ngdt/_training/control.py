@@ -1,12 +1,11 @@
 """Control of a training: its deadline, its display, and its checkpoint."""
 
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Lock
 from time import monotonic, time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -233,21 +232,17 @@ class Checkpoint:
 
     is_due = False
 
-    @contextmanager
-    def step(self, kind):
-        """Context manager of the next step, which is done only if its result is not known.
+    def step(self, kind, make):
+        """The result of the next step, which is made only if it is not known.
 
         Parameters
         ----------
         kind : type
             `Tree` or a dataclass.
-
-        Yields
-        ------
-        SimpleNamespace
-            `result` is the known result, or None: then the block sets it.
+        make : callable
+            Returns the result.
         """
-        yield SimpleNamespace(result=None)
+        return make()
 
     def next_group(self):
         """Number of a group of steps that are done in any order, int."""
