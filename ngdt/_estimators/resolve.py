@@ -7,7 +7,6 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,17 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._training.problem import Problem
-from ngdt._util.numbers import count
 from ngdt._util.validation import did_you_mean, error_prefix
-from ngdt._util.warn import warn
-from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
+from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.losses import LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
-
-# Number of samples below which a later batch ruins a tree. One of 400 samples had an R² of 0.83:
-# after one more sample it was below zero, after 20 less by 0.5, after 50 by 0.3, and after 100 the
-# same, by each optimizer.
-_MIN_BATCH = 50
 
 
 def resolve_loss(estimator):
@@ -158,8 +150,6 @@ def resolve_init(estimator, optimizers, fitted):
     init = estimator.init
     if is_auto(init):
         return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
-    if isinstance(init, FrozenEstimator):
-        init = init.estimator
     if isinstance(init, BaseDecisionTree) or hasattr(type(init), "kind_"):
         check_is_fitted(init, msg=(
             "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
@@ -182,50 +172,6 @@ def cloned(estimator):
     estimator
     """
     return clone(estimator).set_params(init=estimator.init)
-
-
-def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
-    """The optimizers, and linear leaves last where a given tree would lose its linear leaves.
-
-    Constant leaves could be far worse: the tree that the default chose may be a single leaf.
-    """
-    if linear_leaves is None or not _lose_slopes(estimator, init, optimizers):
-        return optimizers
-    return [*optimizers, linear_leaves]
-
-
-def warn_of_slopes(estimator, init, optimizers):
-    """Warn that slopes cannot be fitted to samples that come in batches.
-
-    Warns
-    -----
-    UserWarning
-        If the optimizers replace the linear leaves of the given tree.
-    """
-    if _lose_slopes(estimator, init, optimizers):
-        warn(
-            "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
-            "leaf='constant' before partial_fit")
-
-
-def warn_of_few_samples(problem):
-    """Warn that a later batch is so small that the tree will forget the others.
-
-    Warns
-    -----
-    UserWarning
-    """
-    n_samples = len(problem.training_samples)
-    if n_samples < _MIN_BATCH:
-        warn(
-            f"partial_fit fits the present tree to {count(n_samples, 'sample')} alone, and it may "
-            "forget the others: collect a few hundred for each call")
-
-
-def _lose_slopes(estimator, init, optimizers):
-    """Return whether optimizers replace the linear leaves of a given tree."""
-    return estimator.leaf == "auto" and init.slopes is not None and not all(
-        optimizer.takes_linear_leaves for optimizer in optimizers)
 
 
 def _check_same_task(estimator, fitted, classes):
@@ -269,39 +215,6 @@ def check_has_optimizer(estimator):
             f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
             "optimizer, such as 'ssgd'")
     return True
-
-
-def check_batches(estimator):
-    """Raise a ValueError if `partial_fit` cannot fit the leaves."""
-    if kind_of_leaves(estimator) == "linear":
-        raise ValueError(
-            "partial_fit cannot fit linear leaves to samples that come in batches: use "
-            "leaf='constant', or fit")
-    if estimator.monotonic_cst is not None:
-        raise ValueError(
-            "partial_fit cannot keep predictions monotone, since a batch does not tell what the "
-            "leaves weigh: use monotonic_cst=None, or fit")
-
-
-def expects_samples(optimizers):
-    """Return whether `partial_fit` runs the schedule of soft training over all samples to come.
-
-    Raises
-    ------
-    ValueError
-        If there are other optimizers besides.
-    """
-    expecting = [getattr(optimizer, "expected_samples", None) for optimizer in optimizers]
-    if any(expecting) and len(optimizers) > 1:
-        raise ValueError(
-            f"optimizer={optimizers} is a list: expected_samples is for Annealed alone, as in "
-            "optimizer=Annealed(expected_samples=...)")
-    return any(expecting)
-
-
-def is_soft(optimizers):
-    """Return whether the first optimizer trains complete trees, which need a depth."""
-    return bool(optimizers) and optimizers[0].default_init == RandomComplete.name
 
 
 def sample_count(given, n_samples, least):

@@ -45,7 +45,7 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
     Warns
     -----
     UserWarning
-        If no tree is better than a single leaf, though the targets differ.
+        If no tree is better than a single leaf, though the depth is not limited to it.
     """
     candidates = soft_candidates(problem, optimizers) if optimizers else (
         default_candidates(problem, leaf, linear_leaves))
@@ -130,9 +130,7 @@ class _Race:
     def result(self):
         """The trained tree with the least training loss."""
         best = min(self.trained, key=lambda each: each.loss)
-        y = self.problem.y[self.problem.training_samples]
-        could_split = self._has_splits(*self.choice.trees) and (y != y[0]).any()
-        if best.candidate is _SINGLE_LEAF and could_split:
+        if best.candidate is _SINGLE_LEAF and self.problem.max_depth != 0:
             warn(_NOTHING_FOUND)
         table = self.choice.table(best.candidate)
         if self.strengths:
@@ -215,8 +213,8 @@ class _Race:
             return ranked
         return [split[0], *(each for each in ranked if each is not split[0])]
 
-    def _has_splits(self, *candidates):
-        return any(tree.n_internal for each in candidates for tree in self.choice.trees[each])
+    def _has_splits(self, each):
+        return any(tree.n_internal for tree in self.choice.trees[each])
 
     def _tree(self, part, name):
         """The greedy tree of a name for all samples or, without time for it, of the sample."""

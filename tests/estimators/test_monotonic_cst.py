@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_refused():
         fit(DIABETES, leaf="linear")
     with pytest.raises(ValueError, match="those of the trained tree are linear"):
         fit(DIABETES, optimizer=LinearLeaves(penalty=1.0))
-    with pytest.raises(ValueError, match="partial_fit cannot keep predictions monotone"):
+    with pytest.raises(ValueError, match="partial_fit cannot fit linear leaves, nor keep pred"):
         ObliqueTreeRegressor(monotonic_cst=DIABETES).partial_fit(X, y)
     with pytest.raises(ValueError, match="second of two classes, but y has 3 classes"):
         ObliqueTreeClassifier(monotonic_cst=[1, 0, 0, 0]).fit(*load_iris(return_X_y=True))

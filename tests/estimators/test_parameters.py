@@ -6,7 +6,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -104,13 +103,11 @@ def test_init_may_be_a_tree(iris):
     assert trained.tree_.n_internal == initial.n_internal
 
 
-@pytest.mark.parametrize("freeze", [False, True])
-def test_init_may_be_a_fitted_estimator(iris, freeze):
+def test_init_may_be_a_fitted_estimator(iris):
     X, y = iris
     for fitted in (ObliqueTreeClassifier(2, optimizer=None), DecisionTreeClassifier(max_depth=2)):
         fitted.fit(X, y)
-        init = FrozenEstimator(fitted) if freeze else fitted
-        kept = ObliqueTreeClassifier(init=init, optimizer=None).fit(X, y)
+        kept = ObliqueTreeClassifier(init=fitted, optimizer=None).fit(X, y)
         np.testing.assert_array_equal(kept.predict(X), fitted.predict(X))
 
 
