@@ -32,10 +32,13 @@ def describe(problem, result, fitted):
     # A forest of constant leaves need not look up as many probabilities as it has samples.
     predictions = None if problem.loss.is_classifier and tree.slopes is None else (
         problem.predictions(tree, samples, leaf))
-    quantiles = None if problem.loss.is_classifier else (
-        _leaf_quantiles(tree, leaf, predictions, problem, fitted["_targets"]))
+    weight, quantiles = problem.sample_weight[samples], None
+    if not problem.loss.is_classifier:
+        # The targets of each leaf, in the units of y, less what predictions in it differ by.
+        y = problem.y[samples] - (predictions - tree.values[leaf])
+        quantiles = LeafQuantiles.fit(
+            leaf, fitted["_targets"].decode(y), weight, tree.n_leaves, max_stored=MAX_STORED)
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
-    weight = problem.sample_weight[samples]
     summary = replace(
         SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments,
                          problem.loss.is_classifier),
@@ -79,15 +82,6 @@ def _of_samples(tree, table, summary, n_node_samples, quantiles):
         "feature_importances_": feature_importances(
             tree, table, summary.mean, summary.std, summary.gains)}
     return found if quantiles is None else found | {"_leaf_quantiles": quantiles}
-
-
-def _leaf_quantiles(tree, leaf, predictions, problem, targets):
-    """The targets of each leaf, in the units of y, less what predictions in it differ by."""
-    samples = problem.training_samples
-    difference = predictions - tree.values[leaf]
-    return LeafQuantiles.fit(
-        leaf, targets.decode(problem.y[samples] - difference), problem.sample_weight[samples],
-        tree.n_leaves, max_stored=MAX_STORED)
 
 
 def describe_collapsed(estimator, tree):

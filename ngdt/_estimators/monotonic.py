@@ -63,15 +63,11 @@ def resolve_directions(estimator, fitted):
     directions = encoded_directions(estimator, fitted["_table"])
     if not directions.any():
         return None
-    if is_classifier(estimator):
-        if len(fitted["classes_"]) > 2:
-            raise ValueError(
-                "monotonic_cst orders the probability of the second of two classes, but y has "
-                f"{len(fitted['classes_'])} classes: use monotonic_cst=None, or a tree for each")
-    elif fitted["n_outputs_"] > 1:
+    if len(fitted["classes_"]) > 2 if is_classifier(estimator) else fitted["n_outputs_"] > 1:
         raise ValueError(
-            f"monotonic_cst is for one target, but y has {fitted['n_outputs_']}: use "
-            "monotonic_cst=None, or an estimator for each target")
+            "monotonic_cst is for one target, or for two classes, of which it orders the "
+            "probability of the second, but y has more: use monotonic_cst=None, or an estimator "
+            "for each")
     if estimator.leaf not in ("auto", "constant"):
         raise ValueError(
             f"monotonic_cst needs constant leaves, but leaf={estimator.leaf!r}: use "

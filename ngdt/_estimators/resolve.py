@@ -175,14 +175,11 @@ def cloned(estimator):
 
 
 def _check_same_task(estimator, fitted, classes):
-    if is_classifier(fitted) != is_classifier(estimator):
-        task = "classification" if is_classifier(fitted) else "regression"
+    of_init = getattr(fitted, "classes_", None)
+    if is_classifier(fitted) != is_classifier(estimator) or not np.array_equal(of_init, classes):
         raise ValueError(
-            f"init={type(fitted).__name__} is for {task} and does not fit "
-            f"{type(estimator).__name__}")
-    if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
-        raise ValueError(
-            f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+            f"init={type(fitted).__name__} with the classes {of_init} does not fit y with the "
+            f"classes {classes}: pass a model of the same task and classes (None for regression)")
 
 
 def _check_same_features(estimator, init, table):

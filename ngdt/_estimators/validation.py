@@ -48,9 +48,8 @@ class Validation(NamedTuple):
         given = {name: value for name, value in self._asdict().items() if name != "groups"}
         if all(value is None for value in given.values()):
             return problem
-        for name in ("X_val", "y_val"):
-            if given[name] is None:
-                raise ValueError(f"{name} is missing: X_val and y_val are given together")
+        if self.X_val is None or self.y_val is None:
+            raise ValueError("X_val and y_val must be given together, but one is missing")
         # Gaps in columns that have none in X become means, as in predictions.
         table = fitted["_table"].with_means(problem.moments.mean)
         y = self._targets(problem, estimator, fitted)

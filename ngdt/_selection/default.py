@@ -81,8 +81,7 @@ class _Race:
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
             problem.doing(0.2, "initial tree for all samples"), fraction, model_tree)
         self.choice = Choice(candidates, self.greedy.folds)
-        # That the greedy trees of all samples, and of some, take, once this is known.
-        self.seconds = self.seconds_of_sample = None
+        self.seconds = None     # that the greedy trees of all samples take, once this is known
         self.training = None    # the candidate that is trained on all samples
         self.trained, self.strengths = [], {}
 
@@ -91,8 +90,7 @@ class _Race:
         choice, problem, begin = self.choice, self.problem, monotonic()
         _ = self.greedy.pruned      # made now, so that its time is known
         # What it takes on all samples, with the tree for which no fold is left out.
-        self.seconds_of_sample = monotonic() - begin
-        self.seconds = 2.0 * self.seconds_of_sample * (
+        self.seconds = 2.0 * (monotonic() - begin) * (
             len(problem.training_samples) / len(self.sample.training_samples))
         choose(choice, self.greedy.deadline)
         self.sample.control.activity.finish()
@@ -217,15 +215,15 @@ class _Race:
         return any(tree.n_internal for tree in self.choice.trees[each])
 
     def _tree(self, part, name):
-        """The greedy tree of a name for all samples or, without time for it, of the sample."""
+        """The greedy tree of a name for all samples or, without time for it, of a fold."""
         fits = part.control.deadline.fits
         if name == "pruned" and self.greedy.folds and fits(2.0 * self.seconds):
             # A few folds compare trees well enough, but choose the size of one less well.
             return Pruned().initialize(part.doing(0.5))
         if fits(self.seconds):
             return getattr(self.of_all, name).tree
-        trees, seconds = getattr(self.greedy, name), self.seconds_of_sample
-        return trees.tree if not self.greedy.folds or fits(seconds) else trees.fold_tree(0)
+        trees = getattr(self.greedy, name)
+        return trees.fold_tree(0) if self.greedy.folds else trees.tree
 
     def _add(self, each, result):
         problem, samples = self.problem, self.problem.training_samples

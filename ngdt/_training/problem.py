@@ -447,10 +447,10 @@ class Problem:
         ----------
         tree : Tree
         """
-        for what, of_tree, of_data in (("features", tree.n_features, self.X.shape[1]),
-                                       ("outputs", tree.n_outputs, self.n_outputs)):
-            if of_tree != of_data:
-                raise ValueError(f"the tree is for {of_tree} {what}, but the data have {of_data}")
+        if (tree.n_features, tree.n_outputs) != (self.X.shape[1], self.n_outputs):
+            raise ValueError(
+                f"the tree is for {tree.n_features} features and {tree.n_outputs} outputs, but the "
+                f"data have {self.X.shape[1]} and {self.n_outputs}")
 
     def apply(self, tree: Tree, samples: np.ndarray) -> np.ndarray:
         """Leaf that each of the given samples reaches.

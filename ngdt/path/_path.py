@@ -253,10 +253,9 @@ def check_Cs(Cs):
     ValueError, TypeError
         If they are not positive and finite.
     """
-    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
-        if Cs < 1:
-            raise ValueError(f"Cs must be a positive int or an array of values of C, got {Cs}")
-        return np.geomspace(MAX_C, MIN_C, Cs) if Cs > 1 else np.array([MAX_C])
+    is_number = isinstance(Cs, Integral) and not isinstance(Cs, bool)
+    if is_number and Cs > 0:
+        return np.geomspace(MAX_C, MIN_C, Cs)
     with error_prefix("Cs"):
         values = np.asarray(Cs, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():

@@ -192,9 +192,9 @@ def test_trees_for_other_data_are_refused():
     given = problem(LogLoss(), [0, 1, 0, 1, 0, 1], 2)
     leaf = np.empty((0, 2)), [], [], []
     given._check_shapes(Tree(*leaf, [[0.0, 0.0]]))
-    with pytest.raises(ValueError, match="the tree is for 3 outputs, but the data have 2"):
+    with pytest.raises(ValueError, match="2 features and 3 outputs, but the data have 2 and 2"):
         given._check_shapes(Tree(*leaf, [[0.0, 0.0, 0.0]]))
-    with pytest.raises(ValueError, match="the tree is for 5 features, but the data have 2"):
+    with pytest.raises(ValueError, match="5 features and 2 outputs, but the data have 2 and 2"):
         given._check_shapes(Tree(np.empty((0, 5)), [], [], [], [[0.0, 0.0]]))
 
 

@@ -505,9 +505,9 @@ def test_a_loss_for_numbers_does_not_fit_classes():
 
 def test_a_tree_of_another_width_is_refused_by_both_sides():
     problem, _, _ = iris()
-    with pytest.raises(ValueError, match="2 features, but the data have 4"):
+    with pytest.raises(ValueError, match="2 features and 3 outputs, but the data have 4 and 3"):
         TAO().optimize(Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.zeros((2, 3))), problem)
-    with pytest.raises(ValueError, match="2 outputs, but the data have 3"):
+    with pytest.raises(ValueError, match="4 features and 2 outputs, but the data have 4 and 3"):
         TAO().optimize(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
 
 
