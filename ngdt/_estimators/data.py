@@ -26,14 +26,13 @@ from ngdt._encoding.check_targets import check_targets, names_of_targets, warn_o
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
-from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
 from ngdt._estimators.resolve import resolve_loss, resolve_problem
 from ngdt._estimators.run import running
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
-from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, NOT_NEGATIVE, POSITIVE, SHARE
+from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, NOT_NEGATIVE, POSITIVE, SHARE, HasParameters
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation._shapley import HasShapleyValues
@@ -43,7 +42,7 @@ from ngdt.optimizers import LinearLeaves, Optimizer
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TableEstimator(
-        CallbackSupportMixin, ChecksParameters, ShowsSummary, HasShapleyValues, BaseEstimator):
+        CallbackSupportMixin, HasParameters, ShowsSummary, HasShapleyValues, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.

@@ -167,31 +167,17 @@ def _origin(estimator, tree):
     """Origin of a tree with splits."""
     if estimator._sample_summary.tree is not tree:      # the user has replaced it
         return _GIVEN
-    if estimator.baseline_kept_:
-        return _baseline(estimator)
-    names = _trained_by(estimator)
+    names = [] if estimator.baseline_kept_ else _trained_by(estimator)
     if names:
         return f"tree trained as a whole by {' and '.join(names)}"
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None:
         return next((kind.noun for kind in (ModelTree, ScoreBands)
                      if chosen.startswith(kind.noun)), Pruned.noun)
-    return _initial(estimator)
-
-
-def _baseline(estimator):
-    """Noun for a baseline that was kept."""
-    if not is_auto(estimator.init):
-        return _initial(estimator)
-    # In a warm start, it is the tree that was there.
-    is_greedy = estimator.tree_.n_nonzero <= estimator.tree_.n_internal
-    return Pruned.noun if is_greedy else _GIVEN
-
-
-def _initial(estimator):
-    """Noun for the initial tree of an estimator."""
     init = estimator.init
     if is_auto(init):
+        if estimator.baseline_kept_:    # in a warm start, it is the tree that was there
+            return Pruned.noun if tree.n_nonzero <= tree.n_internal else _GIVEN
         first = next(iter(_optimizers(estimator)), None)
         if isinstance(first, str):
             first = OPTIMIZERS.get(first, SSGD)     # which "auto" stands for
@@ -247,7 +233,7 @@ def _kept(estimator):
     """The sentence on a baseline that was kept."""
     names = _trained_by(estimator)
     by = f" by {' and '.join(names)}" if names else ""
-    return (f"The baseline was kept, a {_baseline(estimator)}: training{by} was not clearly "
+    return (f"The baseline was kept, a {estimator.kind_}: training{by} was not clearly "
             "better.")
 
 

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import target_fences, winsorized
-from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import cloned, resolve_loss
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
 from ngdt._util.numbers import count, format_number
+from ngdt._util.parameters import HasParameters
 from ngdt._util.validation import check_weight
 
 # Share of the trees of the first forest. With half or with 0.6 of them, the error on held-out
@@ -29,7 +29,7 @@ FIRST_SHARE = 0.6
 
 @dataclass(eq=False, repr=False)
 class ObliqueBoostingRegressor(
-        ChecksParameters, ShowsSummary, RegressorScore, BaseEstimator):
+        HasParameters, ShowsSummary, RegressorScore, BaseEstimator):
     """Two forests: the second is trained on the out-of-bag errors of the first.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is

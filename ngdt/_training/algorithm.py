@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ngdt._core.tree import Tree
-from ngdt._util.parameters import KeepsParameterNames
+from ngdt._util.parameters import HasParameters
 from ngdt._util.stopped import Stopped
 
 
-class Algorithm(KeepsParameterNames, BaseEstimator, ABC):
+class Algorithm(HasParameters, BaseEstimator, ABC):
     """Parameters of an algorithm, without fitted state.
 
     A run changes neither the object nor its input. The same object may be used for any number of

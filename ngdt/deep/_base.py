@@ -16,11 +16,10 @@ from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check import check_table
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
-from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_problem
 from ngdt._estimators.run import running
 from ngdt._util.numbers import count
-from ngdt._util.parameters import COUNT, COUNT_OR_ZERO
+from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, HasParameters
 from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
@@ -33,7 +32,7 @@ _OF_NETWORKS = {"batch_size", "epochs", "gamma", "gamma_step", "learning_rate", 
 
 
 @dataclass(eq=False, repr=False)
-class DeepTree(ChecksParameters, BaseEstimator):
+class DeepTree(HasParameters, BaseEstimator):
     """Base class of the estimators."""
 
     _doc_link_module = "ngdt"

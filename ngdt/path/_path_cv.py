@@ -255,16 +255,13 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         str
-            A few sentences, one in a line: the summary of `estimator_`, and the scores of the best
-            C and of the chosen one.
+            A few sentences, one in a line: the summary of `estimator_`, and the score of its C.
         """
         check_is_fitted(self)
         n_folds, n_Cs = self.scores_.shape
-        means = self.scores_.mean(axis=0)
-        own, best = means[self.Cs_ == self.C_][0], means[np.isfinite(means)].max()
-        other = f", the best one {format_number(best)}" if own < best else ""
+        score = format_number(self.scores_.mean(axis=0)[self.Cs_ == self.C_][0])
         return (f"{self.estimator_.summary()}\nC={self.C_:.4g} was chosen of {n_Cs} values by "
-                f"{n_folds}-fold cross-validation: its mean score was {format_number(own)}{other}.")
+                f"{n_folds}-fold cross-validation: its mean score was {score}.")
 
     def __sklearn_tags__(self):
         return get_tags(self._estimator())
