@@ -105,8 +105,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0
-        1 shows what is being done, which share of it is done, and the time left: a line a second
-        or, in a terminal with rich, a bar. 2 also prints the metrics of each epoch.
+        1 prints a line a second: what is being done, which share of it is done, and the time left.
+        2 also prints the metrics of each epoch.
     warm_start : bool, default=False
         Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
     random_state : int, RandomState or None, default=None

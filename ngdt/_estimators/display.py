@@ -1,7 +1,6 @@
-"""Display of a long training: a line a second or a bar, the share done, and the time left."""
+"""Display of a long training: a line a second, with the share done and the time left."""
 
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import monotonic
 
 from ngdt._training.control import SILENT, Activity
@@ -35,29 +34,6 @@ class Lines:
         what = what and f"{what}: "
         print(f"[ngdt] {what}{share:.0%} done, {_seconds(elapsed)}{left}", flush=True)
 
-    def stop(self):
-        """End the display."""
-
-
-class Bar:
-    """Draws a bar in a terminal, with the package rich."""
-
-    def __init__(self, rich_progress):
-        self._bar = rich_progress.Progress(
-            rich_progress.TextColumn("{task.description}"), rich_progress.BarColumn(),
-            rich_progress.TaskProgressColumn(), rich_progress.TimeElapsedColumn(),
-            rich_progress.TimeRemainingColumn(), transient=True)
-        self._task = self._bar.add_task("", total=1.0)
-        self._bar.start()
-
-    def show(self, what, share):
-        """Show it as `Lines` do; the bar redraws itself by the clock."""
-        self._bar.update(self._task, description=what, completed=share)
-
-    def stop(self):
-        """Remove the bar."""
-        self._bar.stop()
-
 
 def _seconds(seconds):
     if seconds < 60:
@@ -81,21 +57,6 @@ def watching(verbose):
     if not verbose:
         yield SILENT
         return
-    display, begin = _display(), monotonic()
-    try:
-        yield Activity(display)
-    finally:
-        display.stop()
+    begin = monotonic()
+    yield Activity(Lines())
     print(f"[ngdt] done in {_seconds(monotonic() - begin)}", flush=True)
-
-
-def _display():
-    """A bar in a terminal if rich is installed, else lines."""
-    # Without a terminal, there may be None, or an object of fewer methods.
-    is_terminal = getattr(sys.stdout, "isatty", None)
-    if is_terminal is not None and is_terminal():
-        with suppress(ImportError):
-            from rich import progress
-
-            return Bar(progress)
-    return Lines()

@@ -88,8 +88,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         Number of trees that are trained at the same time, each in a thread, and of threads that
         predict. The results do not depend on it.
     verbose : int, default=0
-        1 shows what is being done, which share of it is done, and the time left: a line a second
-        or, in a terminal with rich, a bar. 2 also prints how good each kind of trees is.
+        1 prints a line a second: what is being done, which share of it is done, and the time left.
+        2 also prints how good each kind of trees is.
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds those that are missing to
         `n_estimators`. Give it the same data. The shares of the kinds that competed stay.

@@ -122,7 +122,7 @@ class Activity:
 
     Parameters
     ----------
-    display : Lines, Bar or None
+    display : Lines or None
         Where it is shown. None shows nothing.
     what : str, default=""
         What is being done.

@@ -25,11 +25,6 @@ class Display:
     def show(self, what, share):
         self.shown.append((what, share))
 
-    def stop(self):
-        pass
-
-    done = stop
-
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1.5)), max_size=20))
@@ -83,18 +78,6 @@ def test_nothing_is_shown_unless_it_is_wanted(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_bar_in_a_terminal(monkeypatch):
-    pytest.importorskip("rich")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    with watching(1) as activity:
-        activity.part(0.5, "training").finish()
-        (task,) = activity._display._bar.tasks
-        assert (task.description, task.completed) == ("training", 0.5)
-    monkeypatch.setitem(sys.modules, "rich", None)
-    with watching(1) as activity:
-        assert isinstance(activity._display, ngdt._estimators.display.Lines)
-
-
 class Log:
     """An output that writes only, such as those that programs put in the place of a terminal."""
 
@@ -137,7 +120,7 @@ def test_other_processes_show_nothing():
 def test_what_is_shown_changes_no_tree(monkeypatch):
     X, y = load_iris(return_X_y=True)
     display = Display()
-    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    monkeypatch.setattr(ngdt._estimators.display, "Lines", lambda: display)
     model = ObliqueTreeClassifier(3, optimizer="annealed", random_state=0)
     silent = model.fit(X, y).tree_
     assert model.set_params(verbose=1).fit(X, y).tree_ == silent
@@ -150,7 +133,7 @@ def test_what_is_shown_changes_no_tree(monkeypatch):
 
 def test_a_model_tree_says_how_far_it_is(monkeypatch, diabetes):
     display = Display()
-    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    monkeypatch.setattr(ngdt._estimators.display, "Lines", lambda: display)
     ObliqueTreeRegressor(init="model_tree", optimizer=None, verbose=1).fit(*diabetes)
     what, share = zip(*display.shown, strict=True)
     assert (np.diff(share) >= 0).all()
@@ -161,7 +144,7 @@ def test_a_model_tree_says_how_far_it_is(monkeypatch, diabetes):
 
 def test_the_training_on_all_samples_has_a_share_where_some_are_compared(monkeypatch, diabetes):
     display = Display()
-    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    monkeypatch.setattr(ngdt._estimators.display, "Lines", lambda: display)
     for name in "MIN_DRAWN_SAMPLES", "MAX_DRAWN_SAMPLES":
         monkeypatch.setattr(policy, name, 150)
     ObliqueTreeRegressor(
@@ -174,7 +157,7 @@ def test_the_training_on_all_samples_has_a_share_where_some_are_compared(monkeyp
 def test_linear_leaves_say_how_far_they_are(monkeypatch, diabetes):
     """Also of data that have no model trees: the greedy tree leaves them a share."""
     display, (X, y) = Display(), diabetes
-    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
+    monkeypatch.setattr(ngdt._estimators.display, "Lines", lambda: display)
     monkeypatch.setattr(policy, "MAX_MODEL_COST", 1.0)
     ObliqueTreeRegressor(leaf="linear", max_depth=3, verbose=1).fit(X, y)
     assert (np.diff([share for _, share in display.shown]) >= 0).all()

@@ -28,14 +28,11 @@ class Display:
             self.n_left -= 1
             os.kill(os.getpid(), signal.SIGINT)
 
-    def stop(self):
-        pass
-
 
 def interrupted(fit, X, y, phase, n_times=1, least=0.0):
     """Number of trees and score, warnings, and signals that were not sent, of one training."""
     display = Display(phase, n_times, least)
-    ngdt._estimators.display._display = lambda: display
+    ngdt._estimators.display.Lines = lambda: display
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
