@@ -233,8 +233,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         float
         """
         check_is_fitted(self)
-        scored = self.estimator_ if self.scoring is None else self
-        return self._scorer()(scored, X, y, **_weighed(sample_weight))
+        return self._scorer()(self.estimator_, X, y, **_weighed(sample_weight))
 
     apply = _of_tree("apply")
     decision_path = _of_tree("decision_path")
