@@ -45,8 +45,7 @@ class Validation(NamedTuple):
             Validation samples of positive weight follow the given ones.
         """
         problem = problem.replace(groups=check_groups(self.groups, problem.sample_weight))
-        given = {name: value for name, value in self._asdict().items() if name != "groups"}
-        if all(value is None for value in given.values()):
+        if all(value is None for value in self[:3]):
             return problem
         if self.X_val is None or self.y_val is None:
             raise ValueError("X_val and y_val must be given together, but one is missing")

@@ -76,7 +76,7 @@ class CheckpointFile(Checkpoint):
         """Context manager of what uses the file: any error in it is one of the file."""
         try:
             yield
-        except (MemoryError, KeyboardInterrupt):
+        except MemoryError:
             raise
         except Exception as error:
             # As for model files: readers raise many types of errors for damaged input.

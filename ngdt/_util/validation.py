@@ -299,14 +299,10 @@ def check_size_of_weights(name, weight):
         Not negative, not all zero.
     """
     with np.errstate(over="ignore"):
-        if not weight.sum() <= _MAX_WEIGHT:
+        if not weight.sum() <= _MAX_WEIGHT or weight.max() < TINY:
             raise ValueError(
-                f"{name} must have a finite sum, of at most {_MAX_WEIGHT:g}: divide the weights "
-                "by the largest of them")
-    if weight.max() < TINY:
-        raise ValueError(
-            f"{name} must not be below {TINY:.2g} for every sample: divide the weights by the "
-            "largest of them")
+                f"{name} must have a finite sum, of at most {_MAX_WEIGHT:g}, and must not be below "
+                f"{TINY:.2g} for every sample: divide the weights by the largest of them")
 
 
 def check_finite(name, array):

@@ -76,7 +76,7 @@ def test_a_class_without_weight_is_not_balanced():
 @pytest.mark.parametrize(("class_weight", "weight", "message"), [
     ({0: 1e200, 1: 1.0}, [1e200, 1.0, 0.0], "must have a finite sum"),
     ("balanced", [1.0, 1e-310, 0.0], "must have a finite sum"),
-    ({0: 1e-200, 1: 1e-200}, [1e-120, 1e-120, 0.0], "must not be below 2.2e-308 for every sample")])
+    ({0: 1e-200, 1: 1e-200}, [1e-120, 1e-120, 0.0], "must .* must not be below 2.2e-308")])
 def test_products_out_of_range_are_refused(class_weight, weight, message):
     y = np.array([0, 1, 1])
     with pytest.raises(ValueError, match=f"product of class_weight and sample_weight {message}"):
