@@ -127,13 +127,9 @@ class Choice:
 
     def __init__(self, candidates, folds):
         self.candidates, self.folds = list(candidates), folds
+        self.first = candidates[0]          # which is preferred to all others
         self.alive = list(candidates)       # who may still win
         self.scores, self.trees = defaultdict(list), defaultdict(list)      # of each fold
-
-    @property
-    def first(self):
-        """The candidate that is preferred to all others."""
-        return self.candidates[0]
 
     def add(self, candidate, fold, tree):
         """Test a tree of a candidate on a fold."""

@@ -70,9 +70,7 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds left; 0 from the deadline on."""
-        if self._record.is_stopped:
-            return 0.0
-        return max(0.0, self.end - monotonic()) if self.end < inf else inf
+        return 0.0 if self.is_stopped else max(0.0, self.end - monotonic())
 
     @property
     def has_cut(self) -> bool:

@@ -341,15 +341,11 @@ def nearest_monotone(tree, directions, weight, loss):
         is_unknown[low, high] = False
         edges[low, high] = climbs.can_climb(low, high)
         if edges[low, high].any():
-            values = _ordered(tree.values, weight, edges, loss)
+            quantity, order = _quantity(tree.values, loss), _order_of(edges)
+            block = isotonic_blocks(quantity[:, -1], weight, *order)
+            values = _without_rounding(
+                _block_values(tree.values, quantity, weight, block, loss), *order)
     return tree if values is tree.values else tree.replace(values=values)
-
-
-def _ordered(values, weight, edges, loss):
-    """The nearest leaf values in the order of the edges."""
-    quantity, order = _quantity(values, loss), _order_of(edges)
-    block = isotonic_blocks(quantity[:, -1], weight, *order)
-    return _without_rounding(_block_values(values, quantity, weight, block, loss), *order)
 
 
 def _quantity(values, loss):

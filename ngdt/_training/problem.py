@@ -218,19 +218,6 @@ class Problem:
         """
         return self._copy(_Computed(self._computed, **computed))
 
-    def _sharing(self, other: "Problem") -> "Problem":
-        """A copy that shares all computed properties of a problem with the same data.
-
-        Parameters
-        ----------
-        other : Problem
-
-        Returns
-        -------
-        Problem
-        """
-        return self._copy(other._computed)
-
     def with_time(self, share: float) -> "Problem":
         """The problem with a share of the time until the deadline.
 
@@ -326,7 +313,7 @@ class Problem:
         no training sample has a far value.
         """
         made = self._once("winsorized", self._winsorize)
-        return self if made is None else self.replace(X=made.X, y=made.y)._sharing(made)
+        return self if made is None else self.replace(X=made.X, y=made.y)._copy(made._computed)
 
     def _winsorize(self):
         whole = self._computed.get("whole")
@@ -377,7 +364,7 @@ class Problem:
 
         made = self._once("near", make)
         return self if made is None else self.replace(
-            y=made.y, sample_weight=made.sample_weight)._sharing(made)
+            y=made.y, sample_weight=made.sample_weight)._copy(made._computed)
 
     def _adapt_leaves(self, tree: Tree, before: "Problem", least_share: float = 0.0) -> Tree:
         """A tree that was trained on other targets, with leaves for those of this problem.

@@ -142,7 +142,7 @@ class Screen:
         problem : Problem
             With the same data, but maybe other limits. All share what is computed.
         """
-        return problem.replace(X=self._part.X, fill=self._part.fill)._sharing(self._part)
+        return problem.replace(X=self._part.X, fill=self._part.fill)._copy(self._part._computed)
 
     def reduced(self, tree):
         """The tree for these features alone, or None if it splits by others."""
