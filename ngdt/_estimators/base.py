@@ -75,8 +75,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
         optimizers = resolve_optimizers(self, linear_leaves)
         is_default = is_auto(self.init) and not resume
-        if is_default and (is_auto(self.optimizer) or (is_auto(self.max_depth) and (
-                optimizers and optimizers[0].default_init == RandomComplete.name))):
+        is_soft = optimizers and optimizers[0].default_init == RandomComplete.name
+        if is_default and (is_auto(self.optimizer) or (is_auto(self.max_depth) and is_soft)):
             run.result = default_tree(
                 problem, self.validation_fraction,
                 leaf="constant" if linear_leaves is None else kind_of_leaves(self),
