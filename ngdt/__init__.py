@@ -3,9 +3,9 @@
 >>> from sklearn.datasets import load_iris
 >>> import ngdt
 >>> X, y = load_iris(return_X_y=True)
->>> tree = ngdt.ObliqueTreeClassifier(max_leaf_nodes=3, random_state=0)
->>> tree.fit(X, y)
-<ObliqueTreeClassifier(max_leaf_nodes=3, random_state=0): tree trained as a whole by TAO, 3 leaves>
+>>> tree = ngdt.ObliqueTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
+>>> tree.kind_, tree.get_n_leaves()
+('tree trained as a whole by TAO', 3)
 
 `tree.summary()` says why it was chosen, `export_text(tree)` writes its rules, `plot_tree(tree)`
 draws it, and `tree.explain(X)[0]` says why the first sample is predicted as it is. X may be a data

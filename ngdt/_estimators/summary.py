@@ -95,7 +95,7 @@ class SummarizesTree:
             `candidates_` or `baseline_kept_` tell. Candidates are rows of a table.
         """
         check_is_fitted(self)
-        tree, text = self.tree_, self._headline()
+        tree, text = self.tree_, self._outcome()
         n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
         if self.kind_ == ScoreBands.noun:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
@@ -110,7 +110,7 @@ class SummarizesTree:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
 
-    def _headline(self):
+    def _outcome(self):
         """The kind of the tree and its size."""
         tree, kind = self.tree_, self.kind_
         if not tree.n_internal:
@@ -134,10 +134,6 @@ class SummarizesTree:
             found.append(
                 f"{_kept(self)} With validation_fraction=None, fit returns the trained tree.")
         return found
-
-    def _outcome(self):
-        n_leaves = self.tree_.n_leaves
-        return f"{self.kind_}, {n_leaves} leaves" if n_leaves > 1 else self.kind_
 
 
 class SummarizesForest:

@@ -115,7 +115,7 @@ def export_text(
         model, feature_names=feature_names, class_names=class_names, X=X)
     n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
-    lines = [f"# {estimator._headline()}"] if isinstance(estimator, ObliqueTree) else []
+    lines = [f"# {estimator._outcome()}"] if isinstance(estimator, ObliqueTree) else []
     shrunk, missing = note_on_shrinkage(estimator), note_on_missing(captions)
     lines += [f"# {shrunk}"] * bool(shrunk)
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):

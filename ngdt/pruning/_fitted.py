@@ -48,7 +48,7 @@ def prune_at(model, nodes):
     ([-1, 2, -2, -4], [1, 3, -3, -5])
     >>> smaller = prune_at(tree, [2, 3])
     >>> smaller
-    <ObliqueTreeClassifier(max_depth=3, optimizer=None): greedy tree, 3 leaves>
+    <ObliqueTreeClassifier(max_depth=3, optimizer=None): greedy tree: 3 leaves, depth 2>
     >>> print(smaller.summary())
     Greedy tree: 3 leaves, depth 2, 2 nonzero weights.
     It was then pruned at the nodes [2, 3].

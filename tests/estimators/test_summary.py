@@ -132,7 +132,7 @@ def test_a_tree_that_the_user_put_there_is_given():
     model = fitted(optimizer="tao")
     model.tree_ = GREEDY.tree_
     assert model.kind_ == "given tree"
-    assert repr(model).endswith(": given tree, 3 leaves>")
+    assert repr(model).endswith(": given tree: 3 leaves, depth 2>")
 
 
 def test_a_tree_that_a_warm_start_keeps_is_given():
@@ -322,8 +322,8 @@ def test_repr():
     model = ObliqueTreeClassifier(2, optimizer="tao")
     assert repr(model) == "ObliqueTreeClassifier(max_depth=2, optimizer='tao')"
     assert repr(model.fit(*IRIS)) == (
-        "<ObliqueTreeClassifier(max_depth=2, optimizer='tao'): tree trained as a whole by TAO, "
-        "3 leaves>")
+        "<ObliqueTreeClassifier(max_depth=2, optimizer='tao'): tree trained as a whole by TAO: "
+        "3 leaves, depth 2>")
     assert repr(fitted(max_depth=0, optimizer=None)).endswith(": single leaf>")
 
 
