@@ -240,7 +240,11 @@ def _competition(estimator, head):
         return []
     names = [name for name in ("error", "log_loss", "lead", "n_folds", "n_trees")
              if name in rows[0]]
-    cells = [[*(format_number(row[name]) for name in names),
-              row["candidate"] + ", chosen" * bool(row.get("chosen"))] for row in rows]
-    return [head, indent(aligned([[*names, "candidate"], *cells]), "    "),
+    first = ["candidate", *(
+        row["candidate"] + ", chosen" * bool(row.get("chosen")) for row in rows)]
+    others = [names, *([format_number(row[name]) for name in names] for row in rows)]
+    width = max(map(len, first))
+    table = aligned(
+        [[each.ljust(width), *more] for each, more in zip(first, others, strict=True)])
+    return [head, indent(table, "    "),
             "For another kind, set optimizer, init or leaf."]

@@ -178,18 +178,18 @@ HEAD = "On held-out samples, the first one wins unless another is clearly better
 
 @pytest.mark.parametrize(("columns", "text"), [
     ({}, """\
-    error  n_folds          candidate
-     0.12        1             pruned
-    0.041        3  tao C=0.1, chosen
-     0.08        3            tao C=1
-     0.06        3   annealed depth=2"""),
+    candidate          error  n_folds
+    pruned              0.12        1
+    tao C=0.1, chosen  0.041        3
+    tao C=1             0.08        3
+    annealed depth=2    0.06        3"""),
     # Other columns, and a candidate that was not tested.
     ({"log_loss": [0.5, 0.25, 0.3333, 1.0], "lead": [0.0, 2.345, np.nan, -1.0], "n_leaves": 4 * [3],
       "error": [0.12, 0.041, np.nan, 0.06]}, """\
-    error  log_loss  lead  n_folds          candidate
-     0.12       0.5     0        1             pruned
-    0.041      0.25  2.35        3  tao C=0.1, chosen
-     0.06         1    -1        3   annealed depth=2"""),
+    candidate          error  log_loss  lead  n_folds
+    pruned              0.12       0.5     0        1
+    tao C=0.1, chosen  0.041      0.25  2.35        3
+    annealed depth=2    0.06         1    -1        3"""),
 ])
 def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == HEAD + text + OTHERWISE
@@ -251,10 +251,10 @@ def test_summary_of_the_default_has_the_errors_of_candidates():
     model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
     table, text = model.candidates_, model.summary()
     winner = table["chosen"].index(True)
-    row = text.splitlines()[3 + winner].split()
-    assert row[0] == format_number(table["error"][winner])
-    assert row[1] == format_number(table["log_loss"][winner])
-    assert " ".join(row[4:]) == f"{table['candidate'][winner]}, chosen"
+    row = text.splitlines()[3 + winner].split("  ")
+    assert row[2] == f"{table['candidate'][winner]}, chosen"
+    assert " ".join(row).split()[-4:-2] == [
+        format_number(table[name][winner]) for name in ("error", "log_loss")]
     # One sentence in a line.
     assert ". " not in text
     assert len(text.splitlines()) == 4 + len(table["candidate"])
@@ -270,9 +270,9 @@ def test_summary_of_forests():
         "candidate": ["a", "b", "c"], "error": [0.1, 0.2, np.nan], "n_trees": [3, 0, 0]}
     assert model.summary().endswith(
         "\nThe numbers of each kind were chosen on held-out samples:\n"
-        "    error  n_trees  candidate\n"
-        "      0.1        3          a\n"
-        "      0.2        0          b" + OTHERWISE)
+        "    candidate  error  n_trees\n"
+        "    a            0.1        3\n"
+        "    b            0.2        0" + OTHERWISE)
 
 
 def test_forests_have_the_leaves_of_all_trees_and_the_depth_of_the_deepest():
