@@ -156,7 +156,10 @@ class FrameColumns(ArrayColumns):
         dtype = self._series[j].dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
             return False
-        return isinstance(dtype, _TYPES_OF_CATEGORIES) or self._holds_strings(j)
+        # narwhals takes a column of objects for one of strings if the first hundred are.
+        if isinstance(dtype, _TYPES_OF_CATEGORIES) and self._type(j) != np.dtype(object):
+            return True
+        return self._holds_strings(j)
 
     def is_text(self, j):
         """Return whether a column holds strings, and not of a type that is made for categories."""
@@ -197,12 +200,15 @@ class FrameColumns(ArrayColumns):
         others = [value for value in present if not isinstance(value, _NUMBERS)]
         if not others:
             return False
-        type_ = getattr(self._series[j].to_native(), "dtype", self._series[j].dtype)
+        other = next((value for value in others if not isinstance(value, str)), others[0])
         raise TypeError(
-            f"X: column {self.names[j]!r} of type {type_} holds neither numbers nor categories, "
-            f"but {str(others[0])[:40]!r}: convert all its values to numbers, such as the days "
-            "since a date, or all to strings, give the parts of lists columns of their own, or "
-            "drop it")
+            f"X: column {self.names[j]!r} of type {self._type(j)} holds {str(other)[:40]!r}, but "
+            "has to be all numbers or all strings: convert its values to numbers, such as the days "
+            "since a date, or to strings, give the parts of lists columns of their own, or drop it")
+
+    def _type(self, j):
+        """The type of a column as its library names it."""
+        return getattr(self._series[j].to_native(), "dtype", self._series[j].dtype)
 
 
 def is_missing(value):
