@@ -30,7 +30,7 @@ th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
          white-space: nowrap }
 img { max-width: 100%; height: auto }
 figcaption, .note { color: #555; font-size: .9rem }
-pre, .lines { white-space: pre-wrap }
+pre { white-space: pre-wrap }
 </style>
 </head>
 <body>
@@ -94,9 +94,8 @@ def _notes(results, n_threads):
     described = ""
     for each in results:
         described += f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}"
-        if each.name == "tree":     # what the default has become, in lines as in a terminal
-            lines = escape(each.model.summary())
-            described += f'. On all rows:<br><span class="lines">{lines}</span>'
+        if each.name == "tree":     # what the default has become
+            described += f". On all rows:<pre>{escape(each.model.summary())}</pre>"
         described += "</li>"
     return _NOTES.substitute(
         described=described, first=results[0].name, threads=count(n_threads, "thread"))

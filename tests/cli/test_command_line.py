@@ -392,7 +392,7 @@ def test_compare(file, target, run, folder):
     # What the default chose.
     assert [line.startswith("tree: ") for line in rest[:1]] == [True] * (target is not None)
     summary = "\n".join(rest).removeprefix("tree: ")
-    assert (f'<span class="lines">{summary}</span>' in report) == (target is not None)
+    assert (f"<pre>{summary}</pre>" in report) == (target is not None)
     assert target is None or report.count(summary) == 1
     assert ("classification of &#x27;cultivar&#x27;." in report) == (target is not None)
     n_cells = 7 + (target is not None)
