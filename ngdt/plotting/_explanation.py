@@ -72,8 +72,10 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     if ax is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
                    for *_, bars in panels] or [1.0]
-        title = textwrap.wrap(
-            f"prediction: {explanation.prediction}", _WIDTH, max_lines=4, placeholder=" …")
+        title = f"prediction: {explanation.prediction}"
+        if [title] == [of_panel for of_panel, *_ in panels]:
+            title = ""      # a single panel of this title
+        title = textwrap.wrap(title, _WIDTH, max_lines=4, placeholder=" …")
         figure, ax = plt.subplots(
             len(heights), figsize=(6.5, 0.5 + _LINE_HEIGHT * len(title) + sum(heights)),
             height_ratios=heights, squeeze=False, layout="constrained")

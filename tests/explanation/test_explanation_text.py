@@ -556,6 +556,16 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
             "lowers the sum", "raises the sum"]
 
 
+def test_a_prediction_is_written_once(plt, iris):
+    X, y = iris
+    for model in (ObliqueForestRegressor(2, optimizer=None, random_state=0),
+                  ObliqueForestClassifier(2, optimizer=None, random_state=0)):
+        explanation = model.fit(X, y).explain(X[60:61])[0]
+        (ax,) = plot_explanation(explanation)
+        titles = [ax.figure.get_suptitle(), ax.get_title(loc="left")]
+        assert titles.count(f"prediction: {explanation.prediction}") == 1
+
+
 def test_axes_that_are_given(plt, iris):
     model = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
     explanation = model.explain(iris[0][100:101])[0]
