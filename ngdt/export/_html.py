@@ -216,9 +216,9 @@ class _Nodes:
         name, shares = "; ".join([f"leaf: {text}", *self._count(number)]), self._shares(number)
         if not has_slopes(captions.tree, leaf):
             return name, self._head(f"→ {text}", number), shares
-        head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
         formulas = "\n".join(f"<bdi>{escaped(line)}</bdi>" for line in lines)
-        return name, head, f'{self._slopes(leaf)}<pre class="quiet">{formulas}</pre>{shares}'
+        return name, self._head("→ linear", number), (
+            f'{self._slopes(leaf)}<pre class="quiet">{formulas}</pre>{shares}')
 
     def key(self):
         """Key of the colours of the classes."""
@@ -284,12 +284,15 @@ class _Nodes:
         if np.isnan(prediction).any():
             return ""
         text = f'<span class="quiet"><bdi>{escaped(*self._mean(number))}</bdi></span>'
+        tree = self._captions.tree
         if self._captions.class_names is not None:
             bars = "".join(
                 f'<i style="width:{100 * share:.2f}%;background:{color}"></i>'
                 for color, share in zip(self._colors, prediction, strict=True))
             return f'<span class="shares" aria-hidden="true">{bars}</span>{text}'
-        if len(prediction) > 1:
+        if number >= tree.n_internal and not has_slopes(tree, number - tree.n_internal):
+            text = ""       # the head of a constant leaf says it
+        if len(prediction) > 1 or self._range[0] == self._range[1]:
             return text
         place = 100 * place_between(prediction[0], *self._range)
         return ('<span class="scale" aria-hidden="true">'

@@ -152,6 +152,18 @@ def test_linear_leaves_of_two_classes_have_the_terms_of_their_log_odds():
         export_html(three)).text.replace("\n", "")
 
 
+def test_a_page_says_each_mean_once(iris):
+    X, y = iris
+    for leaf, n_linear in (("constant", 0), ("linear", 1)):
+        model = ObliqueTreeRegressor(1, leaf=leaf, optimizer=None).fit(X, y)
+        # The number of a constant leaf is its mean.
+        assert Page(export_html(model)).text.count("mean ") == 1 + n_linear
+    stump = Tree([[1.0]], [0.0], [~0], [~1], [[1.0], [2.0]])
+    assert 'class="scale"' in export_html(stump)
+    one = Tree(np.empty((0, 1)), [], [], [], [[1.0]])
+    assert 'class="scale"' not in export_html(one)      # which has no range
+
+
 def test_deep_trees_are_cut(classifier):
     parsed = Page(export_html(classifier, max_depth=1))
     assert len(parsed.items()) == 3
