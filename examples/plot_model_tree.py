@@ -65,5 +65,6 @@ ValidationCurveDisplay.from_estimator(
     ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0), X, y,
     param_name="max_leaf_nodes", param_range=range(2, 6), cv=5, score_type="test", score_name="R²")
 plt.xlabel("largest number of leaves")
+plt.xticks(range(2, 6))
 plt.ylim(bottom=0.0)
 plt.show()
