@@ -39,7 +39,8 @@ def plot_path(path, *, ax=None):
         raise TypeError(
             f"path must be a TAOPath, as ngdt.tao_path returns it, got {type(path).__name__}")
     if ax is None:
-        _, ax = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+        _, ax = plt.subplots(
+            1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"wspace": 0.06})
     axes = axes_of(ax, 4)
     errors, sizes, lengths, multiplications = axes
 
@@ -65,6 +66,6 @@ def plot_path(path, *, ax=None):
         ax.set_ylabel(label)
     for ax in axes:
         ax.set(xscale="log", xlabel="C", ylim=(0, None))
-        if ax is not sizes:
-            ax.legend(frameon=False)
+    for ax in (errors, lengths):    # the last two look alike
+        ax.legend(frameon=False)
     return axes

@@ -143,3 +143,15 @@ def test_wrong_arguments_of_weights(classifier, arguments):
 def test_a_single_axes_will_do(classifier, plt):
     _, ax = plt.subplots()
     assert plotting.plot_weights(classifier, (2, 2), nodes=[0], ax=ax) == [ax]
+
+
+def test_no_two_labels_of_a_path_are_side_by_side(iris, plt):
+    """The splits on the right of the sizes, and the length on the left of the next panel."""
+    errors, sizes, lengths, multiplications = plotting.plot_path(tao_path(*iris, Cs=[1.0, 0.1]))
+    assert lengths.get_legend() is not None
+    assert multiplications.get_legend() is None     # the same
+    figure = errors.figure
+    figure.draw_without_rendering()
+    (splits,) = {*figure.axes} - {errors, sizes, lengths, multiplications}
+    left, right = (ax.yaxis.label.get_window_extent() for ax in (splits, lengths))
+    assert right.x0 - left.x1 > left.width
