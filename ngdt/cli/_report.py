@@ -48,13 +48,18 @@ $trees
 _NOTES = Template("""<ul class="note">$described</ul>
 <p class="note">Intervals, in parentheses, are of 95 %: those of accuracies are Wilson's, all others
 percentiles of a bootstrap of the rows. They say how far chance in these rows could move a score,
-not how it would vary with other training rows. AUC is the area under the ROC curve
-(1 is best); the log loss is the mean of minus the logarithm of the probability of the true class
-(0 is best). To compare two models, take the column of differences: models
-err on the same rows, so that a difference is known better than the scores. If its interval contains
-0, these rows do not tell whether the model is better than the $first. The size is measured as a
-pickle. Times are wall time on the machine that made this report, with $threads: to train on all
-rows, and to predict all rows at once, divided by their number.</p>""")
+not how it would vary with other training rows. $columns To compare two models, take the column of
+differences: models err on the same rows, so that a difference is known better than the scores. If
+its interval contains 0, these rows do not tell whether the model is better than the $first. The
+size is measured as a pickle. Times are wall time on the machine that made this report, with
+$threads: to train on all rows, and to predict all rows at once, divided by their number.</p>""")
+
+# Of columns that not each report has.
+_COLUMNS = {
+    "AUC": "AUC is the area under the ROC curve (1 is best).",
+    "log loss": "The log loss is the mean of minus the logarithm of the probability of the true "
+                "class (0 is best).",
+}
 
 
 def write_report(path, data, task, n_folds, n_threads, results, table):
@@ -80,7 +85,8 @@ def write_report(path, data, task, n_folds, n_threads, results, table):
         f"The {name} is measured on all these predictions. No parameter was tuned.")
     write(_PAGE.substitute(
         title=title, description=description, table=_html(table),
-        notes=_notes(results, n_threads), trees=_trees(results), version=__version__), path)
+        notes=_notes(results, n_threads, table[0]), trees=_trees(results),
+        version=__version__), path)
 
 
 def _html(table):
@@ -90,7 +96,7 @@ def _html(table):
     return f"<table><tr>{'</tr><tr>'.join(lines)}</tr></table>"
 
 
-def _notes(results, n_threads):
+def _notes(results, n_threads, heads):
     described = ""
     for each in results:
         described += f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}"
@@ -98,7 +104,8 @@ def _notes(results, n_threads):
             described += f". On all rows:<pre>{escape(each.model.summary())}</pre>"
         described += "</li>"
     return _NOTES.substitute(
-        described=described, first=results[0].name, threads=count(n_threads, "thread"))
+        described=described, first=results[0].name, threads=count(n_threads, "thread"),
+        columns=" ".join(_COLUMNS[head] for head in heads if head in _COLUMNS))
 
 
 def _trees(results):

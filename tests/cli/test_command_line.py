@@ -395,6 +395,9 @@ def test_compare(file, target, run, folder):
     assert (f"<pre>{summary}</pre>" in report) == (target is not None)
     assert target is None or report.count(summary) == 1
     assert ("classification of &#x27;cultivar&#x27;." in report) == (target is not None)
+    # What is explained are columns of the table.
+    assert ("The log loss is" in report) == (target is not None)
+    assert "AUC is" not in report
     n_cells = 7 + (target is not None)
     assert page.cells[::n_cells] == models
     for line, score_cell in zip(rows, page.cells[1::n_cells], strict=True):
