@@ -82,8 +82,8 @@ def main(argv=None):
     0
     """
     parser = make_parser()
-    arguments = parser.parse_args(argv)
     try:
+        arguments = parser.parse_args(argv)     # which prints completions
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.simplefilter("ignore", DeprecationWarning)

@@ -812,11 +812,15 @@ def test_the_command_runs_as_installed(run, folder, monkeypatch):
     assert printed.getvalue() == expected
 
 
-def test_a_closed_pipe_is_no_error(folder, monkeypatch, capsys):
+@pytest.mark.parametrize("arguments", [["show", "wine.ngdt"], ["--print-completion", "bash"]])
+def test_a_closed_pipe_is_no_error(arguments, folder, monkeypatch, capsys):
     """As in `ngdt show wine.ngdt | true`."""
+    if "bash" in arguments:
+        pytest.importorskip("shtab")
+    monkeypatch.chdir(folder)
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as pipe:     # Python, too, flushes and closes it at the end
         monkeypatch.setattr(sys, "stdout", pipe)
-        assert main(["show", str(folder / "wine.ngdt")]) == 0
+        assert main(arguments) == 0
     assert capsys.readouterr().err == ""
