@@ -45,7 +45,7 @@ def _forest(model):
     lines = aligned([(one_line(str(names[j])), f"{100 * found[j]:.1f} %")
                      for j in np.argsort(-found, kind="stable")[:_N_COLUMNS]])
     return "\n".join([
-        model.summary(), purpose(model), "", "feature importances:", lines, "",
+        model.summary(), purpose(model), "", "largest feature importances:", lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 

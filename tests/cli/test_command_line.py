@@ -258,7 +258,7 @@ def test_show(run, folder):
     assert run("show", "wine.ngdt").out == (
         f"{model.summary()}\nThe model predicts 3 classes, from 6 columns.\n\n"
         f"{export_text(model)}\n")
-    assert "feature importances" in run("show", "forest.ngdt").out
+    assert "largest feature importances" in run("show", "forest.ngdt").out
     assert "else:" in run("show", "forest.ngdt", "--tree", "3").out
     pytest.importorskip("matplotlib")
     run("show", "wine.ngdt", "-o", "wine.png")
