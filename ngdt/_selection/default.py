@@ -26,8 +26,10 @@ _BASELINES = {"pruned", "single leaf"}
 _NOTHING_FOUND = (
     "No tree was better than a single leaf on held-out samples: the model predicts the same for "
     "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
-    "such as optimizer='tao' with validation_fraction=None, returns its tree in any case. If a "
-    "class is rare, try class_weight='balanced'")
+    "such as optimizer='tao' with validation_fraction=None, returns its tree in any case")
+_OF_RARE_CLASS = ". If a class is rare, try class_weight='balanced'"
+_ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
+               "with other values of y")
 
 
 def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
@@ -45,7 +47,8 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
     Warns
     -----
     UserWarning
-        If no tree is better than a single leaf, though the depth is not limited to it.
+        If the targets are all equal, or if no tree is better than a single leaf, though the depth
+        is not limited to it.
     """
     candidates = soft_candidates(problem, optimizers) if optimizers else (
         default_candidates(problem, leaf, linear_leaves))
@@ -128,8 +131,13 @@ class _Race:
     def result(self):
         """The trained tree with the least training loss."""
         best = min(self.trained, key=lambda each: each.loss)
-        if best.candidate is _SINGLE_LEAF and self.problem.max_depth != 0:
-            warn(_NOTHING_FOUND)
+        problem = self.problem
+        if best.tree.n_leaves == 1 and problem.max_depth != 0:
+            y = problem.y[problem.training_samples]
+            if (y == y[0]).all():
+                warn(_ONE_TARGET)
+            elif best.candidate is _SINGLE_LEAF:
+                warn(_NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
         table = self.choice.table(best.candidate)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

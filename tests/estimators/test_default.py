@@ -205,6 +205,7 @@ def test_ctrl_c_in_the_race_leaves_the_best_tree_of_the_folds(compete):
     assert caught.value.candidates["n_folds"] == [1, 1, 0]
 
 
+@pytest.mark.filterwarnings("ignore:y is the same in all samples")
 def test_ctrl_c_before_a_candidate_leaves_the_pruned_tree_of_a_fold(compete):
     with pytest.raises(Stopped) as caught:
         compete(problem(300), "interrupt", 0.1)

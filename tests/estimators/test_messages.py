@@ -254,13 +254,16 @@ def test_a_target_that_is_left_in_the_table(estimator, package, iris):
 @pytest.mark.parametrize("estimator", ESTIMATORS[:2])
 @pytest.mark.parametrize("n_samples", [1, 40])
 def test_targets_that_are_all_equal(estimator, n_samples, iris):
-    X, model = iris[0][:n_samples], estimator()
-    if n_samples == 1:      # too few for a comparison
-        model.fit(X, [3])
-    else:
-        with pytest.warns(UserWarning, match="^No tree was better than a single leaf"):
-            model.fit(X, np.full(n_samples, 3))
+    X = iris[0][:n_samples]
+    with pytest.warns(UserWarning, match="^y is the same in all samples"):
+        model = estimator().fit(X, np.full(n_samples, 3))
     assert (model.predict(iris[0]) == 3).all()
+
+
+def test_class_weights_are_no_advice_for_amounts():
+    X, y = np.eye(40), np.arange(40.0) % 7
+    with pytest.warns(UserWarning, match=r"single leaf on held-out.* in any case$"):
+        ObliqueTreeRegressor(random_state=0).fit(X, y)
 
 
 # --- warnings -------------------------------------------------------------------------------------
