@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -150,6 +151,8 @@ def resolve_init(estimator, optimizers, fitted):
     init = estimator.init
     if is_auto(init):
         return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
+    if isinstance(init, FrozenEstimator):   # as in a search, which clones all other estimators
+        init = init.estimator
     if isinstance(init, BaseDecisionTree) or hasattr(type(init), "kind_"):
         check_is_fitted(init, msg=(
             "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "

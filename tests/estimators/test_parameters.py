@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -109,6 +110,8 @@ def test_init_may_be_a_fitted_estimator(iris):
         fitted.fit(X, y)
         kept = ObliqueTreeClassifier(init=fitted, optimizer=None).fit(X, y)
         np.testing.assert_array_equal(kept.predict(X), fitted.predict(X))
+        frozen = clone(kept.set_params(init=FrozenEstimator(fitted)))
+        np.testing.assert_array_equal(frozen.fit(X, y).predict(X), fitted.predict(X))
 
 
 def test_a_fitted_regressor_as_init_keeps_its_units(diabetes):
