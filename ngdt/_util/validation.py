@@ -280,7 +280,10 @@ def check_groups(groups, sample_weight):
             raise ValueError(
                 f"expected one group per sample, of shape {sample_weight.shape}, got "
                 f"{groups.shape}")
-        _, numbers = np.unique(groups, return_inverse=True)
+        try:
+            _, numbers = np.unique(groups, return_inverse=True)
+        except TypeError as error:      # of objects, such as None, that have no order
+            raise TypeError(f"{error}: convert all labels to strings") from error
     if len(np.unique(numbers[sample_weight > 0])) < 2:
         raise ValueError(
             f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "

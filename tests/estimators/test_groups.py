@@ -172,6 +172,12 @@ def test_what_groups_share_is_not_taken_for_a_rule(is_class):
     assert model.get_n_leaves() == 1
 
 
+def test_labels_of_groups_without_an_order_are_refused():
+    X, y = np.eye(4), np.arange(4) % 2
+    with pytest.raises(TypeError, match=r"^groups: .* convert all labels to strings"):
+        ObliqueTreeClassifier().fit(X, y, groups=["a", None, "b", "b"])
+
+
 def test_groups_of_any_labels_are_the_same():
     X, y, groups = noise(30, 4)
     y = (X[:, 0] > 0).astype(int)
