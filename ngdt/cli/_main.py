@@ -30,6 +30,13 @@ _OPTIONS = {
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
+    def parse_known_args(self, args=None, namespace=None):
+        """Refuse unknown arguments in a command, whose help has its options."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
 

@@ -501,7 +501,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
     ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
-    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "arguments: --max-leaf-nodes 3 (ngdt --help"),
+    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "--max-leaf-nodes 3 (ngdt fit --help"),
     ("fit wine.csv -t cultivar -o no/model.ngdt", "create the folder, or choose another path"),
     ("fit wine.csv -t cultivar --test-size 3", "must be a float in the range (0.0, 1.0)"),
     ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
