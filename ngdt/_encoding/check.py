@@ -217,7 +217,7 @@ def _spells_date(text):
 
 # For each of what texts spell: whether one does, how to convert them, and what they may be instead.
 _SPELLED = {
-    "numbers": (_spells_number, "as pandas.to_numeric does, without other texts, such as '?', or "
-                "by decimal=',' of pandas.read_csv", "codes"),
+    "numbers": (_spells_number, "as pandas.to_numeric does, without other signs, such as '?', '$' "
+                "and those of thousands, or by decimal=',' of pandas.read_csv", "codes"),
     "dates": (_spells_date, "such as the days since a date, after pandas.to_datetime",
               "names of groups")}

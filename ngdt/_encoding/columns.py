@@ -204,7 +204,8 @@ class FrameColumns(ArrayColumns):
         raise TypeError(
             f"X: column {self.names[j]!r} of type {self._type(j)} holds {str(other)[:40]!r}, but "
             "has to be all numbers or all strings: convert its values to numbers, such as the days "
-            "since a date, or to strings, give the parts of lists columns of their own, or drop it")
+            "since a date, or None for signs of missing ones, or to strings, give the parts of "
+            "lists columns of their own, or drop it")
 
     def _type(self, j):
         """The type of a column as its library names it."""

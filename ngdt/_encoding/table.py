@@ -305,7 +305,8 @@ class Table:
             first += categories.n_features
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
                 unknown.append(f"{percent(float(is_unknown.mean()))} of column {self.names[j]!r}, "
-                               f"such as {values[is_unknown.argmax()]!r}")
+                               f"such as {values[is_unknown.argmax()]!r}, unlike "
+                               f"{next(iter(categories.feature), None)!r} in training")
         if unknown and name is not None:
             warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
@@ -372,7 +373,8 @@ def _fit_categories(values, deserves_feature, present, name):
             len(found.rare) > 1):
         warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
-            "feature, which is constant: drop the column, or put its values into groups")
+            "feature, which is constant: drop the column, or put its values into groups, if they "
+            "are neither numbers nor dates")
     return found
 
 

@@ -674,7 +674,7 @@ def test_signs_of_missing_numbers_are_named(run, folder):
     pd.DataFrame({"a": [*range(99, 0, -1), "?"], "y": [1.5, 2.5] * 50}).to_csv(
         folder / "signs.csv", index=False)
     printed = run("fit", "signs.csv", "-q", "-t", "y", "-o", "s.ngdt", "--set", "optimizer=None")
-    assert "numbers, in the file, without other texts, such as '?', or by" in printed.err
+    assert "numbers, in the file, without other signs, such as '?', '$' and" in printed.err
 
 
 def test_parameters_of_an_algorithm(run, folder, mistake):

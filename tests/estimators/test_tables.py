@@ -429,7 +429,7 @@ def test_frames_that_cannot_be_read_say_what_to_do():
 @pytest.mark.parametrize(("values", "advice"), [
     (["3200.0", "1,200", "-7e3", " 5"], "numbers, such as '3200.0', .*pandas.to_numeric"),
     (["1", "2", None, "3"], "numbers, "),
-    ([*map(str, range(20)), *["?"] * 20], "numbers, such as '0', .* without other texts, such as"),
+    ([*map(str, range(20)), *["?"] * 20], r"numbers, such as '0', .* other signs, such as '\?'"),
     ([*map(str, range(12)), *"abc"], None), (["1"] * 90 + ["unknown"] * 10, None),
     (["00123", "00456"], None), (["12a", "12b"], None),
     (["1", "2"], "numbers, .* to numbers, as pandas.to_numeric does, .*; if they are codes, by X"),
