@@ -1,5 +1,6 @@
 """Trees in the language of Graphviz."""
 
+import re
 import textwrap
 
 import numpy as np
@@ -99,8 +100,9 @@ def export_graphviz(
             leaves.append(f"{number};")
         elif type_ != "cut":
             continue
-        # No line ends within a product.
-        parts = textwrap.wrap(text.replace(" * ", "\xa0*\xa0"), _WIDTH, break_long_words=False)
+        # No line ends within a term, or between a number and its sign or unit.
+        text = re.sub(r"(?<=[-+*=]) | (?=[*=%]|[-+] \S+\))", "\xa0", text)
+        parts = textwrap.wrap(text, _WIDTH, break_long_words=False)
         texts = [name] * node_ids + [part.replace("\xa0", " ") for part in parts]
         texts += [] if counts is None else [f"samples = {counts[number]}"]
         lines.append(f"{number} [label={_quoted(*texts)}{fill}];")

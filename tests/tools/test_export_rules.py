@@ -123,12 +123,12 @@ def test_a_graph_has_the_names_counts_and_colours(classifier):
     assert 0.8 < float(hues[1][1]) < float(hues[0][1]) < 1
 
 
-def test_no_line_of_a_graph_ends_within_a_product():
+def test_no_line_of_a_graph_ends_within_a_term():
     tree = Tree([[1.43, 0.548, 0.0113, -0.124, 0.462]], [2.25], [~0], [~1], [[0.0], [1.0]])
     names = ["city", "class", "age", "siblings", "(deck = C)"]
     assert export_graphviz(tree, feature_names=names).splitlines()[5] == (
-        r'0 [label="1.43 * city + 0.548 * class +\n0.462 * (deck = C) - 0.124 * siblings +\n'
-        r'0.0113 * age <= 2.25"];')
+        r'0 [label="1.43 * city + 0.548 * class\n+ 0.462 * (deck = C) - 0.124 * siblings\n'
+        r'+ 0.0113 * age <= 2.25"];')
 
 
 def test_a_graph_may_be_cut(classifier):
