@@ -104,8 +104,8 @@ class SummarizesTree:
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if _chosen(self):
             sentences += _competition(
-                self, "On held-out samples, the first one wins unless another is clearly better:"
-            ) or ["It was not compared with other trees."]
+                self, "On held-out samples, the first one wins unless another has a clear lead, in "
+                "standard errors:") or ["It was not compared with other trees."]
         elif self.baseline_kept_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])

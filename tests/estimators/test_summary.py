@@ -173,7 +173,8 @@ def competed(model, **columns):
 
 
 OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
-HEAD = "On held-out samples, the first one wins unless another is clearly better:\n"
+HEAD = ("On held-out samples, the first one wins unless another has a clear lead, in standard "
+        "errors:\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
