@@ -239,5 +239,6 @@ def _named(parameter, value, registry, base):
     if isinstance(value, str) and value in registry:
         return registry[value]()
     raise (ValueError if isinstance(value, str) else TypeError)(
-        f"{parameter} must be an {base.__name__} object or one of {list(registry)}, got {value!r}."
+        f"{parameter} must be 'auto', one of {list(registry)}, or an {base.__name__} object, got "
+        f"{value!r}."
         f"{did_you_mean(value, registry)}")

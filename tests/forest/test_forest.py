@@ -568,7 +568,7 @@ def test_the_default_with_another_initial_tree(forest, iris):
     ({"oob_score": True, "bootstrap": False}, ValueError, "oob_score needs .* use bootstrap=True"),
     ({"oob_score": "yes"}, ValueError, "'oob_score' parameter"),
     ({"optimizer": "anneal"}, ValueError, "Did you mean 'annealed'"),
-    ({"optimizer": Annealed}, TypeError, "must be an Optimizer object"),
+    ({"optimizer": Annealed}, TypeError, "or an Optimizer object"),
     ({"optimizer": Annealed(steps=0)}, ValueError, "'steps' parameter"),
     ({"loss": "nothing"}, ValueError, "loss"),
     ({"max_time": 0}, ValueError, "'max_time' parameter"),
