@@ -179,7 +179,7 @@ def _warn_of_spelled_values(columns, categorical, categories):
 
 
 def spelled_by(values):
-    """What most texts among the values spell.
+    """Tell what most texts among the values spell.
 
     Parameters
     ----------

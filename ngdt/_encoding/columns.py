@@ -122,17 +122,7 @@ class FrameColumns(ArrayColumns):
         return list(self._frame.iter_columns())
 
     def all_numbers(self, columns):
-        """Numbers of several columns; types of numpy in pandas are read at once, which is faster.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Ascending.
-
-        Returns
-        -------
-        ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns))
-        """
+        """As `ArrayColumns.all_numbers`; types of numpy in pandas are read at once, faster."""
         frame = self._frame.to_native()
         if self._frame.implementation.is_pandas():
             if len(columns) < self.n_columns:

@@ -44,7 +44,7 @@ class Algorithm(HasParameters, BaseEstimator, ABC):
         self._validate_params()
 
     def _check_type(self, method, result, expected):
-        """What a method of a subclass has returned; a TypeError if it is of another class."""
+        """Return the result of a method of a subclass, or raise a TypeError for another class."""
         if not isinstance(result, expected):
             raise TypeError(
                 f"{type(self).__name__}.{method} must return an object of the class "
