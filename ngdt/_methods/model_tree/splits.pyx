@@ -64,7 +64,7 @@ def split_errors(
     Notes
     -----
     With d columns of `rows`, a feature costs n d^2 / 2 multiplications for the products of the
-    samples, which the cuts share, and d^3 / 3 for each side of a cut, of which bounds leave out
+    samples, which the cuts share, and d^3 / 6 for each side of a cut, of which bounds leave out
     more than half. On one core, 4e9 a second were measured, for 20 000 samples of 20 features.
     """
     cdef:
