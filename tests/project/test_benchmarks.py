@@ -91,7 +91,7 @@ def test_recorded_rows_are_not_measured_again(name, load_data):
 
 
 @pytest.mark.parametrize("name", [
-    "calibration", "forests", "model_trees", "networks", "small_trees", "tables"])
+    "calibration", "forests", "model_trees", "networks", "small_trees", "synthetic", "tables"])
 def test_recorded_tables_are_those_of_the_recorded_rows(name, tmp_path):
     BENCHMARKS[name].report(runner.Table(BENCHMARKS[name], runner.RESULTS).read(), tmp_path)
     written = list(tmp_path.glob("*.csv"))
