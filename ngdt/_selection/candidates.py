@@ -7,8 +7,7 @@ from scipy import sparse
 
 from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
 from ngdt._methods.greedy.single_leaf import SingleLeaf
-from ngdt._methods.linear_leaves.lasso import has_few_samples
-from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES
+from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
 from ngdt._selection.sample import most_to_compare_on

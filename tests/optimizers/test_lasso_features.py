@@ -34,9 +34,8 @@ def targets_of_some(n, p, n_targets=1, noise=0.5, seed=0):
 
 
 def choose(problem, splits, samples=None):
-    data = ScaledSamples(problem, np.arange(problem.X.shape[1]))
     samples = problem.training_samples if samples is None else samples
-    return chosen_by_lasso(data, samples, splits)
+    return chosen_by_lasso(problem, samples, splits)
 
 
 def halves(n):
@@ -89,12 +88,10 @@ def test_units_and_sparse_data_change_no_choice(seed):
     X *= np.median(X, axis=0) < X
     found = choose(problem_of(X, y), halves(40)).tolist()
     assert choose(problem_of(X * 2.0 ** np.arange(P), 8.0 * y), halves(40)).tolist() == found
-    samples, splits = np.arange(40), halves(40)
-    of_csr = ScaledSamples(problem_of(sparse.csr_matrix(X), y), np.arange(P))
-    dense = ScaledSamples(problem_of(X, y).replace(standardize=False), np.arange(P))
-    as_csr = ScaledSamples(of_csr.problem.replace(standardize=False), np.arange(P))
-    assert (chosen_by_lasso(as_csr, samples, splits).tolist()
-            == chosen_by_lasso(dense, samples, splits).tolist())
+    splits = halves(40)
+    as_csr, dense = (problem_of(each, y).replace(standardize=False)
+                     for each in (sparse.csr_matrix(X), X))
+    assert choose(as_csr, splits).tolist() == choose(dense, splits).tolist()
 
 
 def test_weights_are_repetitions():
@@ -164,3 +161,10 @@ def test_few_samples_of_many_features_get_a_tree_of_those_that_matter():
     model = ObliqueTreeRegressor(random_state=0, n_jobs=1).fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.75
     assert (model.tree_.slopes != 0).sum(axis=2).max() <= 10
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_features_of_very_many_are_found_by_the_training_samples_of_a_split(seed):
+    """By all samples, 500 columns of noise predict the test samples, too: over 100 were chosen."""
+    problem = problem_of(*targets_of_some(160, 3000, noise=1.5, seed=seed))
+    assert choose(problem, halves(160)).tolist() == [0, 1, 2]

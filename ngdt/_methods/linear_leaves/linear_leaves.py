@@ -6,15 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from ngdt._methods.linear_leaves.lasso import chosen_by_lasso
+from ngdt._methods.linear_leaves.lasso import (
+    MAX_FEATURES,
+    chosen_by_lasso,
+    most_correlated,
+)
 from ngdt._methods.linear_leaves.models import (
     ScaledSamples,
     fit_models,
     node_type,
-    target_columns,
     with_models,
 )
 from ngdt._methods.optimizer import Optimizer
@@ -34,8 +36,6 @@ _CLASS_PENALTIES = np.array([0.1, 1.0, 10.0, 100.0, np.inf])
 SETS_OF_FEATURES = ("auto", "all", "path", "lasso")
 # Number of samples by which the penalty is chosen.
 _MAX_SAMPLES = 20_000
-# Largest number of features that leaves use by default: a model costs its cube.
-MAX_FEATURES = 500
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -191,7 +191,8 @@ class LinearLeaves(Optimizer):
             return np.arange(p)
         is_lasso = self.features == "lasso" or (
             p > MAX_FEATURES and not problem.loss.is_classifier)
-        return _chosen(problem) if is_lasso else _related(problem)
+        return _chosen(problem) if is_lasso else most_correlated(
+            problem, problem.training_samples)
 
     def _choose_penalty(self, tree, problem, data, options, activity):
         """The penalty with the least loss on samples that the models do not see."""
@@ -238,19 +239,4 @@ def _chosen(problem):
     if len(samples) > _MAX_SAMPLES:
         samples = np.random.RandomState(problem.random_state).choice(
             samples, _MAX_SAMPLES, replace=False)
-    return chosen_by_lasso(ScaledSamples(problem, _related(problem)), samples, _splits(problem))
-
-
-def _related(problem):
-    """All features, or of very many those with the largest correlation with a target."""
-    p = problem.X.shape[1]
-    if p <= MAX_FEATURES:
-        return np.arange(p)
-    problem, y = problem.winsorized, target_columns(problem)
-    share = problem.sample_weight / problem.sample_weight.sum()
-    residual = share[:, None] * (y - share @ y)
-    products = problem.X.T @ residual
-    products = products.toarray() if sparse.issparse(products) else np.asarray(products)
-    std = problem.moments.std
-    correlation = np.abs(products).max(axis=1) / np.where(std == 0, np.inf, std)
-    return np.sort(np.argsort(-correlation)[:MAX_FEATURES])
+    return chosen_by_lasso(problem, samples, _splits(problem))

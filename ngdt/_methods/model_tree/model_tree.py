@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval
 from ngdt._core.structure import child_ids, nodes_by_depth
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
-from ngdt._methods.linear_leaves.lasso import has_few_samples
-from ngdt._methods.linear_leaves.linear_leaves import MAX_FEATURES, LinearLeaves
+from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
+from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt._methods.linear_leaves.ranges import tighten
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
