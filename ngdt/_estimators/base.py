@@ -21,7 +21,6 @@ from ngdt._estimators.edited import EditsTree
 from ngdt._estimators.resolve import (
     cloned,
     is_auto,
-    kind_of_leaves,
     resolve_given_tree,
     resolve_init,
     resolve_leaves,
@@ -72,24 +71,23 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         resume = self.warm_start and hasattr(self, "tree_")
         problem = run.begin(X, y, sample_weight, validation, resume=resume,
                             checkpoint=self.checkpoint, before=self.tree_ if resume else None)
-        linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
-        optimizers = resolve_optimizers(self, linear_leaves)
+        leaves = resolve_leaves(self, run.fitted["_table"], problem)
+        optimizers = resolve_optimizers(self, leaves)
         is_default = is_auto(self.init) and not resume
         is_soft = optimizers and optimizers[0].default_init == RandomComplete.name
         if is_default and (is_auto(self.optimizer) or (is_auto(self.max_depth) and is_soft)):
             run.result = default_tree(
-                problem, self.validation_fraction,
-                leaf="constant" if linear_leaves is None else kind_of_leaves(self),
-                linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample,
-                optimizers=() if is_auto(self.optimizer) else optimizers)
+                problem, self.validation_fraction, leaves=leaves,
+                optimizers=() if is_auto(self.optimizer) else optimizers,
+                seconds_per_sample=run.seconds_per_sample)
             return
         init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
-            if linear_leaves is not None and self._loses_slopes(init, optimizers):
+            if leaves.kind != "constant" and self._loses_slopes(init, optimizers):
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
-                optimizers = [*optimizers, linear_leaves]
+                optimizers = [*optimizers, leaves.linear]
             init = self._scaled(init, problem, run)
         # A default initial tree is no choice of the user: the pruned tree is to be beaten.
         baseline = PrunedTree(run.problem.max_depth) if is_default and optimizers else None
@@ -98,7 +96,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
         """Train the present tree further on some samples, or the first one."""
-        if kind_of_leaves(self) == "linear" or self.monotonic_cst is not None:
+        if self.leaf not in ("auto", "constant") or self.monotonic_cst is not None:
             raise ValueError(
                 "partial_fit cannot fit linear leaves, nor keep predictions monotone, on samples "
                 "that come in batches: use leaf='constant' and monotonic_cst=None, or fit")

@@ -121,11 +121,11 @@ def _best_values(fitted, loss, encoder):
 
 def _linear_leaves(estimator, problem):
     """Optimizer that fits linear leaves: the last one, or the one that the parameters allow."""
-    linear_leaves = resolve_leaves(estimator, estimator._table, problem)
-    optimizers = resolve_optimizers(estimator, linear_leaves)
+    leaves = resolve_leaves(estimator, estimator._table, problem)
+    optimizers = resolve_optimizers(estimator, leaves)
     if optimizers and isinstance(optimizers[-1], LinearLeaves):
         return optimizers[-1]
-    return linear_leaves or LinearLeaves()
+    return leaves.linear
 
 
 def _kept_descriptions(estimator, fitted, is_kept):

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
+from ngdt._selection.candidates import CONSTANT, Leaves
 from ngdt._training.problem import Problem
 from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.losses import LOSSES, get_loss
-from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
+from ngdt.optimizers import OPTIMIZERS, Annealed, Optimizer, Regrow, ShrinkLeaves
 
 
 def resolve_loss(estimator):
@@ -62,13 +63,8 @@ def resolve_given_tree(tree, problem, encoder):
     return encoder.scale_leaf_values(tree, problem.loss)
 
 
-def kind_of_leaves(estimator):
-    """The kind of leaves that an estimator asks for: "auto", "constant" or "linear"."""
-    return estimator.leaf if isinstance(estimator.leaf, str) else "linear"
-
-
 def resolve_leaves(estimator, table, problem):
-    """The optimizer that makes leaves linear, if the parameters of an estimator allow it.
+    """The leaves that an estimator asks for: constant ones where predictions are monotone.
 
     Parameters
     ----------
@@ -79,20 +75,20 @@ def resolve_leaves(estimator, table, problem):
 
     Returns
     -------
-    LinearLeaves or None
+    Leaves
     """
-    if estimator.leaf == "constant" or problem.directions is not None:
-        return None
+    if problem.directions is not None:
+        return CONSTANT
     if isinstance(estimator.leaf, str):
-        return LinearLeaves()
-    linear_leaves = clone(estimator.leaf)
-    features = linear_leaves.features
+        return Leaves(estimator.leaf)
+    linear = clone(estimator.leaf)
+    features = linear.features
     if not (isinstance(features, str) and features in SETS_OF_FEATURES):
-        linear_leaves.features = table.features_of("features of leaf", features, SETS_OF_FEATURES)
-    return linear_leaves
+        linear.features = table.features_of("features of leaf", features, SETS_OF_FEATURES)
+    return Leaves("linear", linear)
 
 
-def resolve_optimizers(estimator, linear_leaves=None):
+def resolve_optimizers(estimator, leaves=CONSTANT):
     """The optimizers that the parameters of an estimator mean, in order.
 
     An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
@@ -102,18 +98,18 @@ def resolve_optimizers(estimator, linear_leaves=None):
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    linear_leaves : LinearLeaves or None, default=None
+    leaves : Leaves, default=CONSTANT
 
     Returns
     -------
     list of Optimizer
     """
-    if kind_of_leaves(estimator) != "linear":
+    if leaves.kind != "linear":
         return _resolve_constant(estimator)
     is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
     if is_annealed and not is_classifier(estimator):
-        return [Annealed(leaf="linear"), linear_leaves]
-    return [*_resolve_constant(estimator), linear_leaves]
+        return [Annealed(leaf="linear"), leaves.linear]
+    return [*_resolve_constant(estimator), leaves.linear]
 
 
 def _resolve_constant(estimator):

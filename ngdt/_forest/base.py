@@ -20,7 +20,6 @@ from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import (
     is_auto,
-    kind_of_leaves,
     resolve_given_tree,
     resolve_init,
     resolve_leaves,
@@ -131,14 +130,13 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
         problem, kinds = growth.problem, []
-        linear_leaves = resolve_leaves(self, fitted["_table"], problem)
+        leaves = resolve_leaves(self, fitted["_table"], problem)
         if is_auto(self.optimizer):
-            kinds = forest_candidates(
-                problem, kind_of_leaves(self), linear_leaves, sampling.n_columns)
+            kinds = forest_candidates(problem, leaves, sampling.n_columns)
         if self._is_default:
             fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
             return
-        optimizers = kinds[0].optimizers if kinds else resolve_optimizers(self, linear_leaves)
+        optimizers = kinds[0].optimizers if kinds else resolve_optimizers(self, leaves)
         given = self._given(problem, sampling, optimizers, fitted)
         growth.add([(given, sampling, seed) for seed in seeds])
 

@@ -10,6 +10,7 @@ from ngdt._methods.linear_leaves.lasso import has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
 from ngdt._selection.candidates import (
+    CONSTANT,
     for_small_weights,
     has_defaults,
     takes_model_trees,
@@ -21,32 +22,31 @@ from ngdt.initializers import ModelTree, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves
 
 
-def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
+def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
     """The trees of which forests are made by default, list of `Candidate`.
 
-    Leaves are as for `default_candidates`. Each tree has so many columns, None for all; a column
-    has at least one feature. The first candidate is the one to take if none can be compared.
+    Each tree has so many columns, None for all; a column has at least one feature. The first
+    candidate is the one to take if none can be compared.
     """
     p = problem.X.shape[1] if n_columns is None else n_columns
-    finish = (linear_leaves,) if leaf == "linear" else ()
+    finish = (leaves.linear,) if leaves.kind == "linear" else ()
     if problem.directions is not None:
         found = _monotone_candidates(problem, p)
     elif problem.loss.is_classifier:
         found = _class_candidates(problem, p, finish)
     else:
-        found = _regression_candidates(problem, p, leaf, linear_leaves, finish)
-    may_be_linear = leaf != "constant" and problem.directions is None
-    if may_be_linear and node_type(problem.loss) is not None:
-        found += _linear_candidates(problem, leaf, linear_leaves)
+        found = _regression_candidates(problem, p, leaves, finish)
+    if leaves.kind != "constant" and node_type(problem.loss) is not None:
+        found += _linear_candidates(problem, leaves)
     return for_small_weights(found, problem)
 
 
-def _linear_candidates(problem, leaf, linear_leaves):
+def _linear_candidates(problem, leaves):
     """Trees of one linear leaf, and model trees."""
     found = []
-    if leaf == "linear" or takes_models(problem):
-        found.append(Candidate("linear model", SingleLeaf(), (linear_leaves,)))
-    if not (has_defaults(linear_leaves) and takes_model_trees(problem)):
+    if leaves.kind == "linear" or takes_models(problem):
+        found.append(Candidate("linear model", SingleLeaf(), (leaves.linear,)))
+    if not (has_defaults(leaves.linear) and takes_model_trees(problem)):
         return found
     if not problem.loss.is_classifier:
         # With all folds, forests were no better, and took up to twice as long.
@@ -81,19 +81,19 @@ def _class_candidates(problem, p, finish):
             Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
 
 
-def _regression_candidates(problem, p, leaf, linear_leaves, finish):
+def _regression_candidates(problem, p, leaves, finish):
     """Trees for regression."""
     oblique, random = _random_trees(problem, p)
     tao = _tao(problem)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         soft = _ssgd(random, finish)
-    elif leaf == "constant" or node_type(problem.loss) is None:
+    elif leaves.kind == "constant" or node_type(problem.loss) is None:
         # The loss of regression is not bounded by q, and gained nothing by steeper routing.
         annealed = Annealed(**_soft_options(problem, p))
         soft = Candidate("annealed", RandomComplete(), (annealed, *finish))
     else:
         # Training fits the leaves itself, with penalties of its own.
-        refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
+        refit = finish if leaves.linear.penalty == "auto" else (leaves.linear,)
         annealed = Annealed(leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
                             **_soft_options(problem, p, "linear"))
         soft = Candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
@@ -101,7 +101,7 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
     found = [Candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
              Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
     # Next to others, a single leaf draws their predictions towards the mean.
-    return found if leaf == "linear" else [*found, Candidate("single leaf", SingleLeaf())]
+    return found if leaves.kind == "linear" else [*found, Candidate("single leaf", SingleLeaf())]
 
 
 def _random_trees(problem, p):

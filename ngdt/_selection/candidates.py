@@ -1,6 +1,7 @@
 """The trees that compete by default. The constants are those of `policy`."""
 
 from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,18 +21,24 @@ from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 _LAST_TAO = TAO(C=10.0, max_iter=policy.N_PASSES)
 
 
-def default_candidates(problem, leaf="constant", linear_leaves=None):
-    """The trees that compete by default, list of `Candidate`, in the order of preference.
+class Leaves(NamedTuple):
+    """The leaves that are asked for; "auto" lets trees with both kinds compete."""
 
-    Leaves are "constant", "linear" as `linear_leaves` makes them, or both for "auto".
-    """
-    if leaf == "linear":
-        linear_leaves.check(problem)
+    kind: Literal["constant", "linear", "auto"]
+    linear: LinearLeaves = LinearLeaves()   # the optimizer that makes leaves linear
+
+
+CONSTANT = Leaves("constant")
+
+
+def default_candidates(problem, leaves=CONSTANT):
+    """The trees that compete by default, list of `Candidate`, in the order of preference."""
+    if leaves.kind == "linear":
+        leaves.linear.check(problem)
     if node_type(problem.loss) is None:
-        leaf = "constant"
+        leaves = CONSTANT
     of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
-    found = of_task(problem, len(problem.training_samples) < policy.MANY_SAMPLES, leaf,
-                    linear_leaves)
+    found = of_task(problem, len(problem.training_samples) < policy.MANY_SAMPLES, leaves)
     return for_small_weights(found, problem)
 
 
@@ -63,11 +70,10 @@ def soft_candidates(problem, optimizers):
             Candidate("pruned", "pruned")]
 
 
-def has_defaults(linear_leaves):
+def has_defaults(linear):
     """Return whether linear leaves have their default parameters."""
     # An array of features cannot be compared with a word.
-    return isinstance(linear_leaves.features, str) and (
-        linear_leaves.get_params() == LinearLeaves().get_params())
+    return isinstance(linear.features, str) and linear.get_params() == LinearLeaves().get_params()
 
 
 def takes_model_trees(problem):
@@ -85,9 +91,9 @@ def takes_models(problem, single=False):
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
-def _class_candidates(problem, few, leaf, linear_leaves):
-    linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
-    if leaf == "linear":
+def _class_candidates(problem, few, leaves):
+    linear = [] if leaves.kind == "constant" else _logistic_candidates(problem, leaves)
+    if leaves.kind == "linear":
         return linear
     greedy = [_tao(policy.CLASS_C)]
     has_wide_tree = RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X))
@@ -137,46 +143,45 @@ def _has_pixels(problem):
             and np.ptp(problem.scaling.scale) == 0)
 
 
-def _logistic_candidates(problem, leaf, linear_leaves):
+def _logistic_candidates(problem, leaves):
     """Trees with a logistic regression in each leaf, or in the only one."""
-    features, penalty = linear_leaves.features, linear_leaves.penalty
-    of_many = linear_leaves if penalty != "auto" else LinearLeaves(
-        features=features, penalty=policy.CLASS_PENALTY)
-    found = [Candidate("linear model", SingleLeaf(), (linear_leaves,))] * takes_models(
+    linear, is_only = leaves.linear, leaves.kind == "linear"
+    of_many = linear if linear.penalty != "auto" else LinearLeaves(
+        features=linear.features, penalty=policy.CLASS_PENALTY)
+    found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_models(
         problem, single=True)
     if not takes_models(problem):
-        return [*found, Candidate("linear", "pruned", (of_many,))] if leaf == "linear" else found
-    found.append(_model_tree(linear_leaves))
-    return found if leaf == "auto" else [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")]
+        return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
+    found.append(_model_tree(linear))
+    return [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")] if is_only else found
 
 
-def _model_tree(linear_leaves):
+def _model_tree(linear):
     """A model tree, which has the features and the penalty of linear leaves, but not the rest."""
-    is_as_given = linear_leaves.shrink and linear_leaves.clip
-    return Candidate("model tree", "model", () if is_as_given else (linear_leaves,))
+    is_as_given = linear.shrink and linear.clip
+    return Candidate("model tree", "model", () if is_as_given else (linear,))
 
 
-def _regression_candidates(problem, few, leaf, linear_leaves):
-    pruned = Candidate("pruned", "pruned")
-    if leaf == "constant":
+def _regression_candidates(problem, few, leaves):
+    pruned, linear, is_only = Candidate("pruned", "pruned"), leaves.linear, leaves.kind == "linear"
+    if leaves.kind == "constant":
         return [*_constant_candidates(problem, few), pruned]
     if not takes_models(problem):
-        linear = [Candidate("linear", "pruned", (linear_leaves,))]
+        found = [Candidate("linear", "pruned", (linear,))]
         if takes_model_trees(problem):
-            linear.append(_model_tree(linear_leaves))
-        return linear if leaf == "linear" else [
-            *_constant_candidates(problem, few), pruned, *linear]
+            found.append(_model_tree(linear))
+        return found if is_only else [*_constant_candidates(problem, few), pruned, *found]
     # TAO and Annealed train leaves with penalties of their own, Annealed those of all features.
-    is_given = not isinstance(linear_leaves.features, str)
-    finish = () if has_defaults(linear_leaves) else (linear_leaves,)
+    is_given = not isinstance(linear.features, str)
+    finish = () if has_defaults(linear) else (linear,)
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
     found = [Candidate("model tree, tao", "model", *_passes(10.0, *finish)),
-             _model_tree(linear_leaves),
+             _model_tree(linear),
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
                     what=", linear, tao")]
     if is_given:    # a model tree splits by these features only
-        found[:1] = [_tao(C, linear_leaves, name="linear, tao") for C in policy.REGRESSION_CS]
-    return found if leaf == "linear" else [*found, pruned]
+        found[:1] = [_tao(C, linear, name="linear, tao") for C in policy.REGRESSION_CS]
+    return found if is_only else [*found, pruned]
 
 
 def _constant_candidates(problem, few):

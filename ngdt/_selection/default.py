@@ -9,7 +9,7 @@ from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
-from ngdt._selection.candidates import default_candidates, soft_candidates
+from ngdt._selection.candidates import CONSTANT, default_candidates, soft_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
@@ -32,8 +32,8 @@ _ONE_TARGET = ("y is the same in all samples, and the model predicts it for all 
                "with other values of y")
 
 
-def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
-                 optimizers=(), seconds_per_sample=0.0):
+def default_tree(problem, validation_fraction="auto", *, leaves=CONSTANT, optimizers=(),
+                 seconds_per_sample=0.0):
     """Compare the default candidates, and train the winner on all samples.
 
     With soft optimizers, the candidates are trees of several sizes that these train. A given
@@ -51,8 +51,8 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
         is not limited to it.
     """
     candidates = soft_candidates(problem, optimizers) if optimizers else (
-        default_candidates(problem, leaf, linear_leaves))
-    race = _Race(problem, candidates, validation_fraction, leaf, linear_leaves, seconds_per_sample)
+        default_candidates(problem, leaves))
+    race = _Race(problem, candidates, validation_fraction, leaves, seconds_per_sample)
     try:
         race.run()
         return race.result()
@@ -74,12 +74,11 @@ class _Trained(NamedTuple):
 class _Race:
     """The comparison of the candidates on the folds, and the training of the winner."""
 
-    def __init__(self, problem, candidates, fraction, leaf, linear_leaves, seconds_per_sample):
+    def __init__(self, problem, candidates, fraction, leaves, seconds_per_sample):
         sample = sample_to_compare_on(problem, len(candidates) * seconds_per_sample)
         sample = sample.replace(control=sample.control.quiet()).doing(0.5, "comparing trees")
-        model_tree = ModelTree() if linear_leaves is None else ModelTree(
-            features=linear_leaves.features, penalty=linear_leaves.penalty)
-        self.problem, self.sample, self.leaf = problem, sample, leaf
+        model_tree = ModelTree(features=leaves.linear.features, penalty=leaves.linear.penalty)
+        self.problem, self.sample, self.leaf = problem, sample, leaves.kind
         self.greedy = _GreedyTrees(sample, fraction, model_tree, policy.PRUNING_TIME)
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
             problem.doing(0.2, "initial tree for all samples"), fraction, model_tree)

@@ -12,7 +12,7 @@ from helpers import in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._selection import default as _default
 from ngdt._selection import policy
-from ngdt._selection.candidates import default_candidates
+from ngdt._selection.candidates import CONSTANT, Leaves, default_candidates
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import Candidate
 from ngdt._training import folds as _folds
@@ -296,7 +296,7 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(100, loss="bounded"), "auto", names(table(100, loss="bounded"))),
 ])
 def test_candidates_with_linear_leaves(given, leaf, expected):
-    assert names(given, leaf, LinearLeaves()) == expected
+    assert names(given, Leaves(leaf)) == expected
 
 
 OF_SOME = ["linear, tao C=10", "linear, tao C=0.1", *LINEAR[1:]]
@@ -306,7 +306,7 @@ OF_SOME = ["linear, tao C=10", "linear, tao C=0.1", *LINEAR[1:]]
     ([0, 2], OF_SOME), ("path", LINEAR), ("all", LINEAR)], ids=str)
 def test_candidates_with_linear_leaves_of_some_features(features, expected):
     given = default_candidates(
-        table(100, loss="squared_error"), "linear", LinearLeaves(features=features))
+        table(100, loss="squared_error"), Leaves("linear", LinearLeaves(features=features)))
     assert [each.name for each in given] == expected
     last = [getattr(each.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
     assert last == [features] * 2
@@ -377,7 +377,7 @@ def test_logistic_leaves_win_where_logits_are_linear():
 
 
 def test_the_penalty_that_is_given():
-    given = default_candidates(table(100), "linear", LinearLeaves(penalty=5.0))
+    given = default_candidates(table(100), Leaves("linear", LinearLeaves(penalty=5.0)))
     assert [each.name for each in given] == ["linear model", "model tree", "linear, tao C=1"]
     assert [each.optimizers[-1].penalty for each in given[::2]] == [5.0, 5.0]
 
@@ -423,7 +423,7 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     if n_folds > 1:
         assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
     candidates = [each for each in default_candidates(given) if each.name in ("pruned", "tao C=1")]
-    race = _default._Race(given, candidates, "auto", "constant", None, 0.0)
+    race = _default._Race(given, candidates, "auto", CONSTANT, 0.0)
     race.run()
     assert race._tree(given, "pruned") == Pruned().initialize(given)
 

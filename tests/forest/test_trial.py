@@ -18,6 +18,7 @@ from ngdt._forest import policy
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.sampling import Sampling
 from ngdt._forest.trial import _in_proportion, error_models, errors_of, mean_best_counts
+from ngdt._selection.candidates import Leaves
 from ngdt._selection.train import Candidate
 from ngdt.initializers import InfoGain, ModelTree, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
@@ -138,7 +139,7 @@ def test_further_trees_in_proportion(shares, n_more, present, expected):
 def test_forest_candidates():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30) % 2
     problem = make_problem(X, y)
-    kinds = forest_candidates(problem, "constant", None)
+    kinds = forest_candidates(problem)
     assert [kind.name for kind in kinds] == [
         "annealed", "annealed, mixed", "tao", "random oblique", "random"]
     first, mixed, tao, oblique, random = kinds
@@ -150,11 +151,11 @@ def test_forest_candidates():
     assert isinstance(tao.optimizers[0], TAO)
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
-    sparse_kinds = forest_candidates(problem.replace(X=sparse.csr_array(X)), "constant", None)
+    sparse_kinds = forest_candidates(problem.replace(X=sparse.csr_array(X)))
     assert [kind.name for kind in sparse_kinds] == [
         "annealed", "tao", "random oblique", "random"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
-    assert isinstance(forest_candidates(wide, "constant", None)[0].optimizers[0], SSGD)
+    assert isinstance(forest_candidates(wide)[0].optimizers[0], SSGD)
 
 
 @pytest.mark.parametrize(("n", "n_classes", "limits", "depth"), [
@@ -162,7 +163,7 @@ def test_forest_candidates():
     (20_000, 100, {}, 12), (20_000, 100, {"max_depth": 7}, 7)])
 def test_soft_trees_of_many_samples_are_deeper(n, n_classes, limits, depth):
     problem = make_problem(np.zeros((n, 2)), np.arange(n) % n_classes, **limits)
-    first, second, *_ = forest_candidates(problem, "constant", None)
+    first, second, *_ = forest_candidates(problem)
     assert first.init.depth(problem) == depth
     # Mixtures help with few samples only.
     assert (second.name == "annealed, mixed") == (n < 20_000)
@@ -171,7 +172,7 @@ def test_soft_trees_of_many_samples_are_deeper(n, n_classes, limits, depth):
 def test_default_kinds_of_regression():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
     problem = make_problem(X, y, "squared_error")
-    first, soft, oblique, random, constant, *_ = forest_candidates(problem, "auto", LinearLeaves())
+    first, soft, oblique, random, constant, *_ = forest_candidates(problem, Leaves("auto"))
     assert [type(each) for each in first.optimizers] == [TAO]
     assert [type(each) for each in soft.optimizers] == [Annealed, TAO]
     assert soft.optimizers[0].leaf == "linear"
@@ -179,14 +180,14 @@ def test_default_kinds_of_regression():
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (40, 2)
     assert (random.init.n_candidates, random.init.n_nonzero) == (25, 1)
     assert constant.init.initialize(problem).n_leaves == 1
-    penalised = forest_candidates(problem, "auto", LinearLeaves(penalty=3.0))[1]
+    penalised = forest_candidates(problem, Leaves("auto", LinearLeaves(penalty=3.0)))[1]
     assert penalised.optimizers[-1].penalty == 3.0
     for leaf, loss in (("constant", "squared_error"), ("auto", "absolute_error")):
-        soft = forest_candidates(make_problem(X, y, loss), leaf, LinearLeaves())[1]
+        soft = forest_candidates(make_problem(X, y, loss), Leaves(leaf))[1]
         assert [type(each) for each in soft.optimizers] == [Annealed]
         assert soft.optimizers[0].leaf == "constant"
     wide = make_problem(np.zeros((4, 5000)), [0.0, 1, 0, 1], "squared_error")
-    assert isinstance(forest_candidates(wide, "auto", LinearLeaves())[1].optimizers[0], SSGD)
+    assert isinstance(forest_candidates(wide, Leaves("auto"))[1].optimizers[0], SSGD)
 
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
@@ -199,11 +200,11 @@ def test_default_kinds_of_regression():
     (30, 501, "auto", "squared_error", False)])
 def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
-    leaves = LinearLeaves(penalty=3.0)
-    last = forest_candidates(problem, leaf, leaves)[-1]
+    linear = LinearLeaves(penalty=3.0)
+    last = forest_candidates(problem, Leaves(leaf, linear))[-1]
     assert (last.name == "linear model") == is_there
     if is_there:
-        assert last.optimizers == (leaves,)
+        assert last.optimizers == (linear,)
         assert last.init.initialize(problem).n_leaves == 1
 
 
@@ -213,7 +214,7 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     (4000, 501, "auto", "squared_error", True), (4001, 501, "auto", "squared_error", False)])
 def test_model_trees_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
-    last = forest_candidates(problem, leaf, LinearLeaves())[-1]
+    last = forest_candidates(problem, Leaves(leaf))[-1]
     assert isinstance(last.init, ModelTree) == is_there
     assert not (is_there and last.optimizers)
 
@@ -253,7 +254,7 @@ def test_features_that_add_up_are_left_to_linear_models(forest, request):
 def test_default_kinds_with_linear_leaves():
     narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared_error")
     for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
-        for kind in forest_candidates(problem, "linear", LinearLeaves()):
+        for kind in forest_candidates(problem, Leaves("linear")):
             last = (kind.init, *kind.optimizers)[-1]
             assert isinstance(last, (LinearLeaves, ModelTree))
             for algorithm in (kind.init, *kind.optimizers):
