@@ -17,10 +17,10 @@ from ngdt._training.folds import (
     hold_out,
     numbered_groups,
     problem_without,
+    standard_errors_saved,
     strata_of,
 )
 from ngdt._training.monotone import freed
-from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
 from ngdt._training.wide_data import optimize_reduced

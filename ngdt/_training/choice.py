@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._core.scaling import power_of_two
-from ngdt._training.folds import numbered_groups, problem_without
-from ngdt._training.problem import Problem, standard_errors_saved
+from ngdt._training.folds import numbered_groups, problem_without, standard_errors_saved
+from ngdt._training.problem import Problem
 from ngdt._training.size_limits import enforce_limits
 
 # Lead over the first candidate with which another one wins, in standard errors of the paired

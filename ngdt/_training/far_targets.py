@@ -3,7 +3,9 @@
 import numpy as np
 
 from ngdt._core.graft import choose_leaves
+from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
+from ngdt._training.problem import MIN_FAR
 
 
 class FarTargets:
@@ -35,7 +37,7 @@ class FarTargets:
             Only leaves that come closer to the near targets are moved: the tree may have been
             fitted to other samples, without these far targets.
         """
-        self._given, self._start = tree, self.near._adapt_leaves(tree, self.problem)
+        self._given, self._start = tree, _adapted(tree, self.problem, self.near)
         if self._start is not tree:
             before, after = self._leaf_errors(tree), self._leaf_errors(self._start)
             self._start = choose_leaves(after < before, self._start, tree)
@@ -55,8 +57,8 @@ class FarTargets:
             targets move no leaf but their own.
         """
         is_given = tree == self._start
-        moved = self._given if is_given else self.problem._adapt_leaves(
-            tree, self.near, self.least_share)
+        moved = self._given if is_given else _adapted(
+            tree, self.near, self.problem, self.least_share)
         if self.problem.directions is None or tree.slopes is not None:
             return moved
         return monotone_leaves_beside(
@@ -67,3 +69,43 @@ class FarTargets:
         return np.bincount(
             self.near.apply(tree, samples),
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
+
+
+def _adapted(tree, before, problem, least_share=0.0):
+    """A tree that was trained on other targets, with leaves for those of a problem.
+
+    Parameters
+    ----------
+    tree : Tree
+    before : Problem
+        The same samples with other targets, and perhaps without the weights of some of them.
+    problem : Problem
+    least_share : float, default=0.0
+        Constant leaves stay unless more than this share of their targets differ.
+
+    Returns
+    -------
+    Tree
+        Predictions of a leaf are moved by the mean difference of the targets in it; a sample that
+        had no weight before differs from the prediction. Linear leaves stay where most of their
+        targets are the same, as a model is one of them, and if fewer than `MIN_FAR` differ in all:
+        a small leaf would predict its errors.
+    """
+    samples = np.flatnonzero((problem.sample_weight > 0) | (before.sample_weight > 0)).astype(
+        np.int32)
+    moved = problem.y[samples] - before.y[samples]
+    n_moved = np.count_nonzero(moved.any(axis=1))
+    if n_moved == 0 or (tree.slopes is not None and n_moved < MIN_FAR):
+        return tree
+    leaf = problem.apply(tree, samples)
+    weight = np.maximum(problem.sample_weight, before.sample_weight)[samples]
+    is_new = before.sample_weight[samples] == 0
+    moved[is_new] = problem.y[samples[is_new]] - problem.predictions(
+        tree, samples[is_new], leaf[is_new])
+    total = np.maximum(np.bincount(leaf, weight, tree.n_leaves), np.finfo(float).tiny)
+    shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
+                      for each in moved.T], axis=1)
+    share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
+    shift[share <= (least_share if tree.slopes is None else 1.0 - SHARE)] = 0.0
+    ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
+    return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)

@@ -18,7 +18,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import SHARE, target_fences, weaken_rows, winsorized
+from ngdt._core.winsorize import target_fences, weaken_rows, winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -38,7 +38,7 @@ _SENT = ("moments", "scaling")
 # follow them: as many as a category needs. Three errors at the fences, in 278 to 1400 rows, cost up
 # to 0.05 of R2. Of 25 columns of real tables and made ones that have one to four, the error of
 # default trees is 6 % less without them, that of trees with constant leaves 14 %.
-_MIN_FAR = 5
+MIN_FAR = 5
 
 
 class _Computed(dict):
@@ -358,51 +358,13 @@ class Problem:
             if not is_far.any():
                 return None
             near, weight = self.replace(y=y), self.sample_weight
-            if np.count_nonzero(weight[is_far]) < _MIN_FAR:
+            if np.count_nonzero(weight[is_far]) < MIN_FAR:
                 near = near.replace(sample_weight=np.where(is_far, 0.0, weight))
             return near.knowing(near=None)
 
         made = self._once("near", make)
         return self if made is None else self.replace(
             y=made.y, sample_weight=made.sample_weight)._copy(made._computed)
-
-    def _adapt_leaves(self, tree: Tree, before: "Problem", least_share: float = 0.0) -> Tree:
-        """A tree that was trained on other targets, with leaves for those of this problem.
-
-        Parameters
-        ----------
-        tree : Tree
-        before : Problem
-            The same samples with other targets, and perhaps without the weights of some of them.
-        least_share : float, default=0.0
-            Constant leaves stay unless more than this share of their targets differ.
-
-        Returns
-        -------
-        Tree
-            Predictions of a leaf are moved by the mean difference of the targets in it; a sample
-            that had no weight before differs from the prediction. Linear leaves stay where most of
-            their targets are the same, as a model is one of them, and if fewer than `_MIN_FAR`
-            differ in all: a small leaf would predict its errors.
-        """
-        samples = np.flatnonzero((self.sample_weight > 0) | (before.sample_weight > 0)).astype(
-            np.int32)
-        moved = self.y[samples] - before.y[samples]
-        n_moved = np.count_nonzero(moved.any(axis=1))
-        if n_moved == 0 or (tree.slopes is not None and n_moved < _MIN_FAR):
-            return tree
-        leaf = self.apply(tree, samples)
-        weight = np.maximum(self.sample_weight, before.sample_weight)[samples]
-        is_new = before.sample_weight[samples] == 0
-        moved[is_new] = self.y[samples[is_new]] - self.predictions(
-            tree, samples[is_new], leaf[is_new])
-        total = np.maximum(np.bincount(leaf, weight, tree.n_leaves), np.finfo(float).tiny)
-        shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
-                          for each in moved.T], axis=1)
-        share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
-        shift[share <= (least_share if tree.slopes is None else 1.0 - SHARE)] = 0.0
-        ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
-        return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)
 
     @property
     def splitter(self) -> Splitter:
@@ -567,24 +529,3 @@ class Problem:
         values = tree.values.copy()
         values[moved] = self.fit_leaves(leaf, samples, tree.n_leaves)[moved]
         return tree.replace(values=values)
-
-
-def standard_errors_saved(errors, others):
-    """The difference of two sums of weighted errors, in standard errors of the paired difference.
-
-    Parameters
-    ----------
-    errors, others : ndarray of shape (n_samples,)
-        Errors of two trees on the same samples, multiplied by sample weights.
-
-    Returns
-    -------
-    float
-        Positive if the sum of `others` is smaller.
-    """
-    saved = errors - others
-    largest = np.abs(saved).max(initial=0.0)
-    if largest == 0.0:
-        return 0.0
-    saved = saved / largest     # whose squares may overflow
-    return saved.sum() / np.sqrt((saved**2).sum())

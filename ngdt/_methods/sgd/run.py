@@ -13,7 +13,7 @@ from ngdt._core.sgd.state import set_random_state
 from ngdt._core.threads import usable_threads
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import Pace, cosine
-from ngdt._training.problem import standard_errors_saved
+from ngdt._training.folds import standard_errors_saved
 
 # Number of samples that estimate the spread of the data. They suffice for one eigenvalue.
 _N_SAMPLES = 2000
