@@ -148,12 +148,16 @@ cdef class TrainedTree:
                 (self.weights, self.thresholds))
         return search
 
-    def restore(self, weights, thresholds, values):
-        """Take the weights, thresholds and values of a checkpoint."""
+    @property
+    def arrays(self):
+        """The weights, thresholds and values, to be read and written between epochs."""
+        return [self.weights, self.thresholds, self.values]
+
+    def restore(self, arrays):
+        """Go on from what `arrays` were."""
         cdef int leaf
-        fill(self.weights, weights)
-        fill(self.thresholds, thresholds)
-        fill(self.values, values)
+        for own, saved in zip(self.arrays, arrays, strict=True):
+            fill(own, saved)
         for leaf in range(self.values.shape[0]):
             self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._methods.sgd.run import InputScale, SGDRun, number_of_epochs, trainer_of
+from ngdt._methods.sgd.run import InputScale, SGDRun, number_of_epochs, raw_tree, trainer_of
 from ngdt._training.control import cosine
 from ngdt._training.rounds import Rounds, RoundState, Schedule
 
@@ -32,8 +32,7 @@ class SGDRounds(Rounds):
         self.input_scale = InputScale.measure(problem, optimizer.norm_limit)
         run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.input_scale)
         self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate
-        first = run.trainer.tree
-        self._first = [first.weights, first.thresholds, first.values]
+        self._first = run.trainer.tree.arrays
 
     @staticmethod
     def check(optimizer):
@@ -56,14 +55,10 @@ class SGDRounds(Rounds):
     def _take(self, schedule, problem, batch_size, state):
         trainer = trainer_of(
             self.optimizer, self.tree, problem, self.input_scale, self.nu, batch_size)
-        trained = trainer.tree
-        trained.restore(*state.arrays)
+        trainer.tree.restore(state.arrays)
         found = trainer.epoch(
             np.arange(problem.X.shape[0], dtype=np.int32), schedule.rate, schedule.leaf_rate)
-        return [trained.weights, trained.thresholds, trained.values], tuple(
-            found[name] for name in self.metrics)
+        return trainer.tree.arrays, tuple(found[name] for name in self.metrics)
 
     def tree_at(self, state):
-        weights, thresholds, values = state.arrays
-        weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
-        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
+        return raw_tree(state.arrays, self.tree, self.scaling)

@@ -167,15 +167,15 @@ class SGDRun:
         self.progress.report({**metrics, "validation": self._keep_best()}, self._state)
 
     def _state(self):
-        trainer, trained = self.trainer, self.trainer.tree
-        return {"weights": trained.weights, "thresholds": trained.thresholds,
-                "values": trained.values, "best": self.best,
+        trainer = self.trainer
+        weights, thresholds, values = trainer.tree.arrays
+        return {"weights": weights, "thresholds": thresholds, "values": values, "best": self.best,
                 "random": self.random.get_state(legacy=False),
                 "assignment": trainer.assignment if trainer.fixed_assignment else None}
 
     def _restore(self, state):
         trainer = self.trainer
-        trainer.tree.restore(state["weights"], state["thresholds"], state["values"])
+        trainer.tree.restore([state["weights"], state["thresholds"], state["values"]])
         set_random_state(self.random, state["random"])
         if state["assignment"] is not None:
             trainer.assignment[...] = state["assignment"]
@@ -201,9 +201,7 @@ class SGDRun:
             return np.nan
         self.errors = self._weighted_errors()
         if self.best is None or self.errors.sum() <= self.best[0].sum():
-            trained = self.trainer.tree
-            self.best = (self.errors, trained.weights.copy(), trained.thresholds.copy(),
-                         trained.values.copy())
+            self.best = (self.errors, *(array.copy() for array in self.trainer.tree.arrays))
         return self.errors.sum()
 
     def _weighted_errors(self):
@@ -220,12 +218,17 @@ class SGDRun:
         makes the last tree a good one. The best tree must therefore be better by more than one
         standard error.
         """
-        trained = self.trainer.tree
-        weights, thresholds, values = trained.weights, trained.thresholds, trained.values
+        arrays = self.trainer.tree.arrays
         if self.best is not None and standard_errors_saved(self.errors, self.best[0]) > 1.0:
-            _, weights, thresholds, values = self.best
-        weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
-        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
+            _, *arrays = self.best
+        return raw_tree(arrays, self.tree, self.scaling)
+
+
+def raw_tree(arrays, initial, scaling):
+    """The tree of some `TrainedTree.arrays`, for raw features; `initial` has its structure."""
+    weights, thresholds, values = arrays
+    weights, thresholds = scaling.to_raw(weights.astype(np.float64), thresholds)
+    return initial.replace(weights=weights, thresholds=thresholds, values=values)
 
 
 def number_of_epochs(params, n_steps, n_features):
