@@ -31,8 +31,6 @@ cdef class RegressionLoss(Loss):
     `smallest` have to allow for it.
     """
 
-    is_classifier = False
-
     cdef double at(self, double value, double y) noexcept nogil:
         return 0.0
 

@@ -210,9 +210,10 @@ cdef class Misclassification(Criterion):
         for c in range(2):
             left[c] = 0.0
             rest[c] = self._count[c]
-        for m in range(moves.n):
-            if moves.item[m] != REST:
-                rest[moves.item[m]] -= moves.amount[m]
+        if moves.has_rest:
+            for m in range(moves.n):
+                if moves.item[m] != REST:
+                    rest[moves.item[m]] -= moves.amount[m]
         for m in range(moves.end):
             if moves.item[m] != REST:
                 left[moves.item[m]] += moves.amount[m]
