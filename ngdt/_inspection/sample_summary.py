@@ -143,7 +143,7 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
             (share, (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf))
         ) @ softmax(predictions, axis=1)
         probabilities[counts == 0] = softmax(tree.values[counts == 0], axis=1)
-    return means.toarray() if sparse.issparse(means) else np.asarray(means), spans, probabilities
+    return means.toarray() if sparse.issparse(means) else means, spans, probabilities
 
 
 def single_features(tree):

@@ -4,7 +4,6 @@ from threading import Lock
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
@@ -37,10 +36,8 @@ def most_correlated(problem, samples):
     share = np.zeros(len(y))
     share[samples] = problem.sample_weight[samples] / problem.sample_weight[samples].sum()
     residual = share[:, None] * (y - share @ y)
-    products = problem.X.T @ residual
-    products = products.toarray() if sparse.issparse(products) else np.asarray(products)
     std = problem.moments.std
-    correlation = np.abs(products).max(axis=1) / np.where(std == 0, np.inf, std)
+    correlation = np.abs(problem.X.T @ residual).max(axis=1) / np.where(std == 0, np.inf, std)
     return np.sort(np.argsort(-correlation)[:MAX_FEATURES])
 
 
