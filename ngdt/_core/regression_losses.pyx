@@ -120,6 +120,7 @@ cdef class HuberLoss(RegressionLoss):
     name = "huber"
     scale_power = 2
     _parameters = ("limit",)
+    cdef readonly double limit
 
     def __init__(self, limit=2.0):
         if not check_number("limit", limit) > 0:
@@ -197,6 +198,9 @@ cdef class QuantileLoss(RegressionLoss):
 
     name = "quantile"
     _parameters = ("quantile",)
+    cdef readonly double quantile
+    # What an error counts, by the side on which the target is: `AbsoluteLoss` doubles it.
+    cdef double above, below
 
     def __init__(self, quantile=0.5):
         if not 0 < check_number("quantile", quantile) < 1:
@@ -204,7 +208,6 @@ cdef class QuantileLoss(RegressionLoss):
         self.quantile, self.above, self.below = quantile, quantile, 1.0 - quantile
 
     cdef double at(self, double value, double y) noexcept nogil:
-        # `AbsoluteLoss` sets these two, and need not override this.
         return self.above * (y - value) if y > value else self.below * (value - y)
 
     cdef double slope(self, double value, double y) noexcept nogil:
@@ -318,6 +321,7 @@ cdef class PoissonLoss(RegressionLoss):
     name = "poisson"
     has_log_link = True
     _parameters = ("pseudo_count",)
+    cdef readonly double pseudo_count
 
     def __init__(self, pseudo_count=1.0):
         if not 0 <= check_number("pseudo_count", pseudo_count) < INFINITY:

@@ -1,5 +1,4 @@
-from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 
 from ngdt._core.samples cimport Samples
 
@@ -66,36 +65,3 @@ cdef class BinnedColumns:
     ) noexcept nogil
     cdef Py_ssize_t _schedule(
         self, Py_ssize_t n, Py_ssize_t first, const Tally *tally) noexcept nogil
-
-
-cdef enum:
-    MAX_POINTS = 4096       # most points of a grid, a power of 2
-    FIRST_VALUES = 128      # values from which a spacing is guessed: real numbers fit none of them
-
-
-cdef struct Grid:
-    # A guess at the even spacing of a feature's values, refined as values come in. A table of
-    # MAX_POINTS numbers holds the first values as they come, until there are FIRST_VALUES; the
-    # inverse is NaN then. From the first guess on, it holds the value seen at each point, modulo
-    # MAX_POINTS; NaN where there was none.
-    bint alive
-    int n_first, n_guesses
-    double anchor, inverse, low, high
-
-
-cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil
-cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexcept nogil
-cdef int32_t finish_grid(Grid *grid, double *table, double *scratch) noexcept nogil
-
-
-cdef inline int64_t grid_point(const Grid *grid, double x) noexcept nogil:
-    # For a point in (-MAX_POINTS, MAX_POINTS) the sum is positive, so that truncation rounds down;
-    # it shifts the table by MAX_POINTS, which is no shift.
-    return <int64_t> ((x - grid.anchor) * grid.inverse + (MAX_POINTS + 0.5))
-
-
-cdef inline void learn(Grid *grid, double *table, double x, double *scratch) noexcept nogil:
-    """Meet a value of the feature. `scratch` has room for MAX_POINTS + 1 numbers."""
-    if not fabs((x - grid.anchor) * grid.inverse) < MAX_POINTS or (
-            table[grid_point(grid, x) & (MAX_POINTS - 1)] != x):
-        learn_new(grid, table, x, scratch)

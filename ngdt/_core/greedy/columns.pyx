@@ -20,21 +20,32 @@ from libc.math cimport NAN, fabs, fmax, fmin, isfinite, isnan, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from ngdt._core.samples cimport Sample
+from ngdt._core.samples cimport Sample, ngdt_prefetch_range
 
 cdef extern from "differ.h" nogil:
     uint64_t ngdt_differ_f32(const float *x, const float *y, Py_ssize_t n)
     uint64_t ngdt_differ_f64(const double *x, const double *y, Py_ssize_t n)
-    void ngdt_prefetch_range(const void *start, const void *end)
 
 cdef enum:
     MAX_GUESSES = 64            # of a grid, before giving up
     VALUES_AHEAD = 1536         # values that are prefetched, at most 12 kB: level 1 holds them
     GRIDS_AT_ONCE = 32          # features whose grids are sought at once: their tables take 1 MB
+    MAX_POINTS = 4096           # most points of a grid, a power of 2
+    FIRST_VALUES = 128          # values from which a spacing is guessed: real ones fit none of them
 
 ctypedef fused real:
     float
     double
+
+
+cdef struct Grid:
+    # A guess at the even spacing of a feature's values, refined as values come in. A table of
+    # MAX_POINTS numbers holds the first values as they come, until there are FIRST_VALUES; the
+    # inverse is NaN then. From the first guess on, it holds the value seen at each point, modulo
+    # MAX_POINTS; NaN where there was none.
+    bint alive
+    int n_first, n_guesses
+    double anchor, inverse, low, high
 
 
 cdef class BinnedColumns:
@@ -197,7 +208,7 @@ cdef class BinnedColumns:
                 first = last
                 last = min(first + GRIDS_AT_ONCE, self.n_features)
                 for f in range(last - first):
-                    start_grid(grid + f, &table[f, 0], self.skip[first + f])
+                    _start_grid(grid + f, &table[f, 0], self.skip[first + f])
                 if self._data.is_float32:
                     _learn_block(
                         self, &self._skip32[first], &used[0], n, first, last, grid, &table[0, 0],
@@ -207,7 +218,7 @@ cdef class BinnedColumns:
                         self, &self.skip[first], &used[0], n, first, last, grid, &table[0, 0],
                         &values[0])
                 for f in range(last - first):
-                    self.steps[first + f] = finish_grid(grid + f, &table[f, 0], &values[0])
+                    self.steps[first + f] = _finish_grid(grid + f, &table[f, 0], &values[0])
                     self.low[first + f] = grid[f].low
                     self.inverse[first + f] = grid[f].inverse
 
@@ -279,7 +290,7 @@ cdef void _learn_block(
             self.stored[first + f] += 1
             if grid[f].alive:
                 # Once given up, a feature is sorted; the others are still counted on the way.
-                learn(grid + f, table + f * MAX_POINTS, value[e], values)
+                _learn(grid + f, table + f * MAX_POINTS, value[e], values)
                 if not grid[f].alive:
                     n_open -= isnan(skip[f])
 
@@ -340,7 +351,7 @@ cdef inline Py_ssize_t _sparse_entries(
     return n_entries
 
 
-cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
+cdef void _start_grid(Grid *grid, double *table, double known) noexcept nogil:
     """Start from one known value of the feature, or NaN."""
     grid.alive = True
     grid.n_first = grid.n_guesses = 0
@@ -350,12 +361,18 @@ cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
         grid.n_first = 1
 
 
+cdef inline int64_t _grid_point(const Grid *grid, double x) noexcept nogil:
+    # For a point in (-MAX_POINTS, MAX_POINTS) the sum is positive, so that truncation rounds down;
+    # it shifts the table by MAX_POINTS, which is no shift.
+    return <int64_t> ((x - grid.anchor) * grid.inverse + (MAX_POINTS + 0.5))
+
+
 cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
     """Put x into its place in the table; False if that is taken, or too far out."""
     cdef double *slot
     if not fabs((x - grid.anchor) * grid.inverse) < MAX_POINTS:
         return False
-    slot = table + (grid_point(grid, x) & (MAX_POINTS - 1))
+    slot = table + (_grid_point(grid, x) & (MAX_POINTS - 1))
     if slot[0] == x:
         return True
     # Farther apart than this, two points could share a slot.
@@ -367,7 +384,14 @@ cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
     return True
 
 
-cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexcept nogil:
+cdef inline void _learn(Grid *grid, double *table, double x, double *scratch) noexcept nogil:
+    """Meet a value of the feature. `scratch` has room for MAX_POINTS + 1 numbers."""
+    if not fabs((x - grid.anchor) * grid.inverse) < MAX_POINTS or (
+            table[_grid_point(grid, x) & (MAX_POINTS - 1)] != x):
+        _learn_new(grid, table, x, scratch)
+
+
+cdef void _learn_new(Grid *grid, double *table, double x, double *scratch) noexcept nogil:
     """Meet a value that is not in its place; give the grid up if no spacing fits."""
     if grid.n_first < FIRST_VALUES:
         table[grid.n_first] = x
@@ -419,7 +443,7 @@ cdef Py_ssize_t _distinct(
     cdef int64_t c
     cdef double y
     cdef Py_ssize_t n = 0
-    for c in range(grid_point(grid, grid.low), grid_point(grid, grid.high) + 1):
+    for c in range(_grid_point(grid, grid.low), _grid_point(grid, grid.high) + 1):
         y = table[c & (MAX_POINTS - 1)]
         if not isnan(y):
             values[n] = y
@@ -440,7 +464,7 @@ cdef Py_ssize_t _insert(double x, double *values, Py_ssize_t n) noexcept nogil:
     return n + 1
 
 
-cdef int32_t finish_grid(Grid *grid, double *table, double *scratch) noexcept nogil:
+cdef int32_t _finish_grid(Grid *grid, double *table, double *scratch) noexcept nogil:
     """Number of points of the grid, 0 if there is none.
 
     Points are counted from the lowest value on, which may round differently than from the anchor:

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from ngdt._core.greedy.columns cimport Tally
 
@@ -38,22 +38,3 @@ cdef class Criterion:
 
     cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef Cut scan(self, const Moves *moves) noexcept nogil
-
-
-cdef class Entropy(Criterion):
-    cdef Py_ssize_t n_classes
-    cdef int64_t[::1] _table
-    cdef double[::1] _count
-    cdef double[:, ::1] _scratch
-    cdef int64_t[:, ::1] _int_scratch
-
-
-cdef class Misclassification(Criterion):
-    cdef double _count[2]
-
-
-cdef class Variance(Criterion):
-    cdef Py_ssize_t n_targets
-    cdef double _scale
-    cdef double[:, ::1] _deviation      # of each position and target from the node's mean
-    cdef double[:, ::1] _scratch

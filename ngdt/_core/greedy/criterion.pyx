@@ -54,6 +54,12 @@ cdef class Entropy(Criterion):
     splits have equal gains whatever feature they come from.
     """
 
+    cdef Py_ssize_t n_classes
+    cdef int64_t[::1] _table
+    cdef double[::1] _count
+    cdef double[:, ::1] _scratch
+    cdef int64_t[:, ::1] _int_scratch
+
     def __init__(self, y, sample_weight, n_outputs):
         super().__init__(y, sample_weight, n_outputs)
         self.n_classes = n_outputs
@@ -185,6 +191,8 @@ cdef class Misclassification(Criterion):
     may be negative. Targets and weights are read anew in each node.
     """
 
+    cdef double _count[2]
+
     def __init__(self, y, sample_weight, n_outputs):
         super().__init__(y, sample_weight, n_outputs)
         self.unit = 1.0
@@ -242,6 +250,11 @@ cdef class Variance(Criterion):
     Targets are centred in every node: what is left of a node's sum is rounding, and no digits
     cancel however far the targets lie from zero.
     """
+
+    cdef Py_ssize_t n_targets
+    cdef double _scale
+    cdef double[:, ::1] _deviation      # of each position and target from the node's mean
+    cdef double[:, ::1] _scratch
 
     def __init__(self, y, sample_weight, n_outputs):
         # Powers of two round nothing, so that the scaled numbers are as exact as the given ones.

@@ -21,8 +21,9 @@ from libc.math cimport INFINITY, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
+from ngdt._core.loss cimport Loss
 from ngdt._core.samples cimport Sample, Samples, Standardizer, axpy, training_sample
-from ngdt._core.search cimport Found, Search, Topology
+from ngdt._core.search cimport Found, LeafBounds, Search, Topology
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 
 cdef extern from "dot.h" nogil:
@@ -33,8 +34,20 @@ cdef extern from "dot.h" nogil:
 cdef int SAMPLES_PER_TASK = 4
 
 
+cdef struct Slot:
+    # What one sample of a mini-batch contributes.
+    Sample x                    # standardised
+    double sample_weight
+    int n_updates               # nodes whose weights it moves
+    int leaf                    # that it reaches
+    int augmented_leaf          # whose values it moves
+    int n_scored                # dot products that its search took
+    double loss
+    double bound
+
+
 cdef class Batch:
-    """Memory for the samples of a mini-batch.
+    """Memory of a mini-batch. Visits write it, each its own slots; updates read it.
 
     Parameters
     ----------
@@ -45,6 +58,14 @@ cdef class Batch:
     max_depth : int
         Of the tree.
     """
+
+    cdef int max_updates                # per slot
+    cdef object _slots
+    cdef Slot *slots
+    cdef float[:, ::1] x                # per slot: stored values of the sample
+    cdef double[:, ::1] loss_gradient   # per slot: in the values of the augmented leaf
+    cdef int32_t[:, ::1] update_node    # per slot and update
+    cdef double[:, ::1] update_size     # what the sample is multiplied with in the gradient
 
     def __init__(self, int batch_size, Py_ssize_t max_stored, int n_outputs, int max_depth):
         # Two paths, each at most max_depth long; not 0, as numbers of updates are divided by it.
@@ -67,6 +88,14 @@ cdef class SGDWorker(Worker):
     n_updates : int
         Most updates of a mini-batch.
     """
+
+    cdef Search search
+    # Lists of the updates of each node, in the order of the slots.
+    cdef int32_t[::1] first     # per node: first update of the mini-batch, -1 if none
+    cdef int32_t[::1] last
+    cdef int32_t[::1] next      # per update: the next one of the same node
+    cdef int32_t[::1] touched   # nodes with updates, in order of first touch
+    cdef int n_touched
 
     def __init__(self, TrainedTree tree, int n_updates):
         cdef int n_nodes = tree.topology.n_internal + 1
@@ -122,6 +151,24 @@ cdef class TrainedTree:
     max_leaf_step : float
         Largest step along the mean gradient of a leaf.
     """
+
+    cdef Topology topology
+    cdef Loss loss
+    # Parameters of the tree, the arrays and their views. Visits read them. Of weights and
+    # thresholds, update tasks write one node each; values, bounds and sums are one task.
+    cdef readonly object weights, thresholds, values
+    cdef float[:, ::1] w
+    cdef double[::1] b
+    cdef double[:, ::1] leaf_values
+    cdef LeafBounds bounds
+    # Sums over the mini-batch, by leaf; zero between mini-batches.
+    cdef double[:, ::1] leaf_gradient
+    cdef double[::1] leaf_weight
+    cdef int32_t[::1] touched_leaves
+    # Constant in training.
+    cdef readonly double nu, leaf_limit, max_leaf_step
+    cdef Py_ssize_t n_features
+    cdef int n_outputs
 
     def __init__(self, tree, weights, thresholds, values, Loss loss, *, nu, leaf_limit,
                  max_leaf_step):
