@@ -38,8 +38,7 @@ def default_candidates(problem, leaves=CONSTANT):
     if node_type(problem.loss) is None:
         leaves = CONSTANT
     of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
-    found = of_task(problem, len(problem.training_samples) < policy.MANY_SAMPLES, leaves)
-    return for_small_weights(found, problem)
+    return for_small_weights(of_task(problem, leaves), problem)
 
 
 def for_small_weights(candidates, problem):
@@ -84,14 +83,18 @@ def takes_model_trees(problem):
 
 def takes_models(problem, single=False):
     """Return whether linear models of all features compete: one in each leaf, or a single one."""
-    n, p = len(problem.training_samples), problem.X.shape[1]
-    is_fast = single or n < policy.MANY_SAMPLES
-    most = policy.FEW_COEFFICIENTS if is_fast else policy.MANY_COEFFICIENTS
+    p = problem.X.shape[1]
+    most = policy.FEW_COEFFICIENTS if single or _has_few(problem) else policy.MANY_COEFFICIENTS
     return p <= MAX_FEATURES and takes_model_trees(problem) and (
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
-def _class_candidates(problem, few, leaves):
+def _has_few(problem):
+    """Return whether samples are so few that each candidate is trained fast."""
+    return len(problem.training_samples) < policy.MANY_SAMPLES
+
+
+def _class_candidates(problem, leaves):
     linear = [] if leaves.kind == "constant" else _logistic_candidates(problem, leaves)
     if leaves.kind == "linear":
         return linear
@@ -105,7 +108,7 @@ def _class_candidates(problem, few, leaves):
     greedy.append(Candidate("pruned", "pruned"))
     if has_wide_tree:
         return [_wide_candidate(problem), *greedy, *linear]
-    return [*linear, *greedy, *_soft_class_candidates(problem, few)]
+    return [*linear, *greedy, *_soft_class_candidates(problem)]
 
 
 def _wide_candidate(problem):
@@ -117,14 +120,14 @@ def _wide_candidate(problem):
                      (Annealed(steps=steps),), (Annealed(steps=policy.FINAL_WIDE_STEPS),))
 
 
-def _soft_class_candidates(problem, few):
+def _soft_class_candidates(problem):
     """Complete trees of two depths whose splits `Annealed` trains all together."""
     if problem.directions is not None:      # which soft training does not regard
         return []
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [Candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _depths(problem)
-    if few:
+    if _has_few(problem):
         return _soft(problem, depths, (Annealed(steps=policy.FEW_STEPS),))
     if len(problem.training_samples) > most_to_compare_on(problem):
         # All samples can make more of a large tree than those of the comparison: with 10 000 of
@@ -162,19 +165,19 @@ def _model_tree(linear):
     return Candidate("model tree", "model", () if is_as_given else (linear,))
 
 
-def _regression_candidates(problem, few, leaves):
+def _regression_candidates(problem, leaves):
     pruned, linear, is_only = Candidate("pruned", "pruned"), leaves.linear, leaves.kind == "linear"
     if leaves.kind == "constant":
-        return [*_constant_candidates(problem, few), pruned]
+        return [*_constant_candidates(problem), pruned]
     if not takes_models(problem):
         found = [Candidate("linear", "pruned", (linear,))]
         if takes_model_trees(problem):
             found.append(_model_tree(linear))
-        return found if is_only else [*_constant_candidates(problem, few), pruned, *found]
+        return found if is_only else [*_constant_candidates(problem), pruned, *found]
     # TAO and Annealed train leaves with penalties of their own, Annealed those of all features.
     is_given = not isinstance(linear.features, str)
     finish = () if has_defaults(linear) else (linear,)
-    annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
+    annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if _has_few(problem) else "auto")
     found = [Candidate("model tree, tao", "model", *_passes(10.0, *finish)),
              _model_tree(linear),
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
@@ -184,25 +187,25 @@ def _regression_candidates(problem, few, leaves):
     return found if is_only else [*found, pruned]
 
 
-def _constant_candidates(problem, few):
+def _constant_candidates(problem):
     finish = (ShrinkLeaves(),)
     if problem.directions is not None:
-        return _monotone_candidates(problem, few, finish)
+        return _monotone_candidates(problem, finish)
     found = [*(_tao(C, *finish) for C in policy.REGRESSION_CS),
              Candidate("pruned, shrunk", "pruned", finish)]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", InfoGain(), (SSGD(), *finish)))
-    elif not few:
+    elif not _has_few(problem):
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
                        what=", tao")
     return found
 
 
-def _monotone_candidates(problem, few, finish):
+def _monotone_candidates(problem, finish):
     """Trees that TAO makes monotone: half of the leaves get the value of another one."""
     greedy = Candidate("tao C=10", "initial", *_passes(
         10.0, *finish, n_passes=policy.MONOTONE_PASSES))
-    has_free = (problem.directions[problem.varying] == 0).any()
+    few, has_free = _has_few(problem), (problem.directions[problem.varying] == 0).any()
     if problem.X.shape[1] > MAX_SOFT_FEATURES or (few and not has_free):
         return [greedy]
     depth = _depths(problem)[-1]
