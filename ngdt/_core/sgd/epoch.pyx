@@ -13,7 +13,7 @@ moves it, so that the bits do not depend on the number of threads.
 
 import numpy as np
 
-from ngdt._core.sgd.state import fill
+from ngdt._core.state import fill
 from ngdt._core import threads
 
 from libc.limits cimport INT_MAX

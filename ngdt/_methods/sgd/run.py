@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackError, svds
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import RADIUS
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
-from ngdt._core.sgd.state import set_random_state
+from ngdt._core.state import set_random_state
 from ngdt._core.threads import usable_threads
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import Pace, cosine

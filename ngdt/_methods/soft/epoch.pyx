@@ -13,7 +13,7 @@ epsilon fades with the moments there. It matters only to gradients of its size.)
 
 import numpy as np
 
-from ngdt._core.sgd.state import fill
+from ngdt._core.state import fill
 from ngdt._core import threads
 
 from libc.math cimport log, pow, sqrt

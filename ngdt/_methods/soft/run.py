@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from ngdt._core.regression_losses import HuberLoss
 from ngdt._core.search import Topology
-from ngdt._core.sgd.state import set_random_state
+from ngdt._core.state import set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.epoch import CHUNK, NOT_MIXED, LazyTrainer, SoftTrainer
