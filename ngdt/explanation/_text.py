@@ -6,14 +6,8 @@ from math import isfinite, isnan
 
 import numpy as np
 
-from ngdt._inspection.rules import (
-    DEFAULT_TERMS,
-    first_condition,
-    is_left_first,
-    is_sum,
-    number_of,
-    one_line,
-)
+from ngdt._inspection.conditions import first_condition, is_left_first, is_sum
+from ngdt._inspection.rules import DEFAULT_TERMS, number_of, one_line
 from ngdt._util.numbers import (
     count,
     format_number,

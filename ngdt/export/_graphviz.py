@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids
+from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.path_constants import readable_captions
-from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
 from ngdt.export._model import leaf_values

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import readable_captions
-from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
 from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, traverse, writable

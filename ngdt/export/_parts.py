@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from ngdt._core.structure import has_slopes
 from ngdt._estimators.base import ObliqueTree
+from ngdt._inspection.conditions import is_sum
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
     formula_of,
@@ -15,7 +16,7 @@ from ngdt._inspection.leaf_formulas import (
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import DEFAULT_TERMS, is_sum, one_line, with_targets
+from ngdt._inspection.rules import DEFAULT_TERMS, one_line, with_targets
 from ngdt._util.numbers import format_number, format_probability
 
 # Significant digits of means.

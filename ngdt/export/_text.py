@@ -1,10 +1,10 @@
 """Trees as nested conditions."""
 
 from ngdt._estimators.base import ObliqueTree
+from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     UNCERTAIN,

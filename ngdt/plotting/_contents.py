@@ -7,15 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.structure import has_slopes
+from ngdt._inspection.conditions import first_condition, is_sum, repeats_root
 from ngdt._inspection.leaf_formulas import formula_of, mean_texts
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     DEFAULT_TERMS,
     factor,
-    first_condition,
     hidden_terms,
-    is_sum,
-    repeats_root,
     rule_of,
     terms_of,
     with_targets,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ngdt._core.structure import has_slopes
+from ngdt._inspection.conditions import is_sum
 from ngdt._inspection.leaf_formulas import mean_texts
-from ngdt._inspection.rules import is_sum
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend
 from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened

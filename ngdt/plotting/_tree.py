@@ -6,8 +6,8 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.captions import leaves_and_samples
+from ngdt._inspection.conditions import right_first
 from ngdt._inspection.path_constants import readable_captions
-from ngdt._inspection.rules import right_first
 from ngdt._util.validation import check_counts
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, mean_images
