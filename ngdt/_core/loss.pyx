@@ -376,17 +376,14 @@ cdef class LogLoss(Loss):
         count[count.sum(axis=1) == 0] = of_all
         # Of the most frequent classes of a leaf, the one that is most frequent among all samples.
         is_top = count >= (1.0 - _TIE) * count.max(axis=1, keepdims=True)
-        best = np.where(is_top, of_all, -1.0).argmax(axis=1)[:, None]
+        best = np.where(is_top, of_all, -1.0).argmax(axis=1)
         # One pseudo-sample is shared by the classes: one for each of many classes would outweigh a
         # small leaf.
         count += self.pseudo_count / n_outputs
         values = np.log(count / count.sum(axis=1, keepdims=True))
         # It is predicted, even where the pseudo-sample outweighs all others.
-        largest = values.max(axis=1, keepdims=True)
-        is_other = values.argmax(axis=1)[:, None] != best
-        np.put_along_axis(
-            values, best, np.where(is_other, largest + 0.01 * _TIE, np.take_along_axis(
-                values, best, axis=1)), axis=1)
+        largest, is_other = values.max(axis=1), values.argmax(axis=1) != best
+        values[is_other, best[is_other]] = largest[is_other] + 0.01 * _TIE
         return values
 
 

@@ -47,11 +47,10 @@ def shrunk_values(problem, tree, strengths):
     best = problem.fit_leaves(leaf, samples, tree.n_leaves).argmax(axis=1)
     counts = sums_below(tree, class_weights(
         leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
-    at = np.arange(tree.n_leaves)
     for shares in _shrunk(tree, counts, strengths):
         values = np.log(shares)
         largest, is_other = values.max(axis=1), values.argmax(axis=1) != best
-        values[at[is_other], best[is_other]] = largest[is_other] + _LEAD
+        values[is_other, best[is_other]] = largest[is_other] + _LEAD
         yield values
 
 
