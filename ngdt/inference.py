@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
-from ngdt._core.scaling import row_blocks
 from ngdt._core.search import RADIUS, price_samples, search_samples
 from ngdt._core.structure import reach_probabilities
 from ngdt._core.tree import check_is_tree
+from ngdt._util.arrays import row_blocks
 from ngdt._util.validation import check_matrix, check_weight, error_prefix
 from ngdt.losses import get_loss
 

@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog, nnls
 
+from ngdt._util.arrays import row_blocks
+
 # Violation of the splits, in units in which all numbers are about 1, from which a climb is
 # impossible. Less than that may be a rounding error, in a linear program or in scores.
 TOLERANCE = 1e-7
@@ -171,9 +173,7 @@ class Climbs:
         violation = np.empty(len(low))
         points = np.zeros((len(low), 2, self.tree.n_features))
         per_pair = (len(self.used) + len(self.moving)) * 2 * max(1, self.tree.max_depth)
-        step = max(1, _BATCH_SIZE // per_pair)
-        for first in range(0, len(low), step):
-            part = slice(first, first + step)
+        for part in row_blocks((len(low), per_pair), _BATCH_SIZE):
             violation[part], points[part][:, :, self.used] = self._solve(
                 low[part], high[part], is_exact)
         return violation, points

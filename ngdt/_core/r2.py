@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import r2_score
 
-from ngdt._core.scaling import power_of_two
+from ngdt._util.arrays import power_of_two
 
 # Size of numbers from which sums of squares may overflow, and below the inverse of which vanish.
 _LARGE = 1e140

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.winsorize import fences, winsorized
+from ngdt._util.arrays import power_of_two, row_blocks
 from ngdt._util.validation import stored_per_sample
 from ngdt._util.warn import warn
 
@@ -339,18 +340,6 @@ def _check_size(X, sample_weight):
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares do not fit the float32 of training: "
             "scale X, or set standardize=True")
-
-
-def row_blocks(shape, size):
-    """Slices of the rows of a matrix of this shape, with at most about `size` values each."""
-    n_rows, n_columns = shape
-    step = max(1, size // n_columns)
-    return [slice(begin, begin + step) for begin in range(0, n_rows, step)]
-
-
-def power_of_two(size):
-    """A power of two near each size. To divide by it rounds nothing."""
-    return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
 
 
 def is_wide(X):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ngdt._core.scaling import power_of_two, row_blocks
 from ngdt._encoding.categories import (
     MIN_SAMPLES,
     Categories,
@@ -16,6 +15,7 @@ from ngdt._encoding.categories import (
     plain_text,
 )
 from ngdt._encoding.columns import column_indices
+from ngdt._util.arrays import power_of_two, row_blocks
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
 from ngdt._util.warn import warn
@@ -401,7 +401,7 @@ def _whole_columns(numbers, present):
         is_split = _is_split(numbers.data) & np.repeat(present, stored_per_sample(numbers))
         return np.setdiff1d(np.arange(numbers.shape[1]), numbers.indices[is_split])
     columns = np.arange(numbers.shape[1])      # few are left after the first rows of most tables
-    for rows in row_blocks((len(numbers), max(1, len(columns))), _BLOCK_VALUES):
+    for rows in row_blocks((len(numbers), len(columns)), _BLOCK_VALUES):
         block = numbers[rows] if len(columns) == numbers.shape[1] else numbers[rows, columns]
         is_split = _is_split(block) & present[rows, None]
         columns = columns[~is_split.any(axis=0)]

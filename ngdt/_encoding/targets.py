@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._encoding.check import spelled_by
 from ngdt._encoding.check_targets import as_labels, refuse_objects
 from ngdt._encoding.columns import is_missing
+from ngdt._util.arrays import power_of_two
 from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
 from ngdt._util.warn import warn
 

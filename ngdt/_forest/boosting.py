@@ -11,12 +11,12 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.scaling import power_of_two
 from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._estimators.resolve import cloned, resolve_loss
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
+from ngdt._util.arrays import power_of_two
 from ngdt._util.numbers import count, format_number
 from ngdt._util.parameters import HasParameters
 from ngdt._util.validation import check_weight

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from ngdt._core.scaling import row_blocks
 from ngdt._core.structure import child_ids
+from ngdt._util.arrays import row_blocks
 from ngdt.pruning._impurity import split_impurities
 
 # Number of weights that are made dense at a time: half a megabyte.

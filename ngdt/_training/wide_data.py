@@ -13,7 +13,8 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from ngdt._core.scaling import Scaling, is_wide, row_blocks
+from ngdt._core.scaling import Scaling, is_wide
+from ngdt._util.arrays import row_blocks
 from ngdt._util.stopped import Stopped
 
 # Largest number of samples that span the coordinates: the basis costs its third power.

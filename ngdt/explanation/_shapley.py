@@ -9,9 +9,9 @@ from scipy.special import softmax
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.scaling import row_blocks
 from ngdt._core.tree import Tree
 from ngdt._inspection.importances import used_features
+from ngdt._util.arrays import row_blocks
 
 # Most columns that a tree may use: predictions for all subsets of these are made.
 MAX_COLUMNS = 12

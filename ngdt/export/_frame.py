@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import xlogy
 
-from ngdt._core.scaling import power_of_two
 from ngdt._core.structure import child_ids, node_means, parents, sums_below
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
+from ngdt._util.arrays import power_of_two
 from ngdt._util.optional import import_optional
 from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, writable
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.linalg import eigh, solve  # faster than SciPy for small matrices
 
-from ngdt._core.scaling import row_blocks
+from ngdt._util.arrays import row_blocks
 
 # Number of values of X that are scaled at a time.
 _BLOCK_VALUES = 2**18
@@ -48,7 +48,7 @@ class Sums:
     def read(cls, data, samples):
         """The sums over samples that are read block by block."""
         total = None
-        for block in row_blocks((len(samples), max(1, len(data.features))), _BLOCK_VALUES):
+        for block in row_blocks((len(samples), len(data.features)), _BLOCK_VALUES):
             part = samples[block]
             sums = cls.of(data.read(part), data.y[part], data.weight[part])
             total = sums if total is None else total + sums
