@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 
 from ngdt._encoding.columns import is_missing
 from ngdt._util.numbers import exact, format_number
+from ngdt._util.text import visible
 
 # Least number of samples that a feature of categories or gaps tells from others: the spread of one
 # that a single sample has would make its weight, and so all unknown values, count as much as the
@@ -23,26 +24,9 @@ MIN_SAMPLES, _MAX_FEATURES, _LEVEL = 5, 256, 0.05
 # Placeholders for the features of `few`, and of unknown categories; -1 stands for the first of two
 # groups.
 _FEW, _UNKNOWN = -2, -3
-# Line breaks, other controls, such as those of a terminal, and those that change the direction of
-# what is written. NUL, which some formats cannot hold, is replaced where it is written.
-_UNSEEN = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Words that need no quotes, and those that texts use themselves.
 _WORD, _RESERVED = re.compile(r"[^\W\d][\w.'-]*"), {
     "and", "in", "is", "missing", "not", "or", "rare", "unknown", "True", "False"}
-
-
-def visible(text):
-    """Text in one line, with escapes in the place of controls.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def category_text(category):

@@ -6,8 +6,9 @@ from decimal import Decimal
 import numpy as np
 
 from ngdt._core.structure import parents
-from ngdt._inspection.rules import category_rule_of, factor, one_line, rule_of
+from ngdt._inspection.rules import category_rule_of, factor, rule_of
 from ngdt._util.numbers import format_number
+from ngdt._util.text import one_line
 
 # Relations of conditions for the left child, and their opposites for the right child.
 _OPPOSITE = {"<=": ">", ">=": "<"}

@@ -10,15 +10,9 @@ from decimal import Decimal
 import numpy as np
 
 from ngdt._core.structure import has_slopes
-from ngdt._inspection.rules import (
-    DEFAULT_DIGITS,
-    factor,
-    hidden_terms,
-    one_line,
-    round_weights,
-    terms_of,
-)
+from ngdt._inspection.rules import DEFAULT_DIGITS, factor, hidden_terms, round_weights, terms_of
 from ngdt._util.numbers import exact, format_number, format_within, shortest
+from ngdt._util.text import one_line
 
 # Farthest that a feature is written from its mean in the leaf, in standard deviations.
 _CENTER_TOLERANCE = 0.25

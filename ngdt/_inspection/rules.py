@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from ngdt._encoding.categories import visible
 from ngdt._util.numbers import exact, percent, shortest
+from ngdt._util.text import one_line
 
 # Significant digits of numbers for readers, and number of the features of a rule.
 DEFAULT_DIGITS, DEFAULT_TERMS = 3, 5
@@ -179,17 +179,6 @@ def hidden_terms(captions, effect, n_terms):
     if captions.summary is None or not effect.sum():
         return text
     return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
-
-
-def one_line(name):
-    """A name in one line that can be seen: an empty one is quoted, and controls are escaped.
-
-    Examples
-    --------
-    >>> print(one_line("age"), one_line(""), one_line("income\\nin euros"))
-    age "" income\\nin euros
-    """
-    return visible(name) or '""'
 
 
 def with_targets(names, texts):

@@ -8,7 +8,8 @@ import numpy as np
 from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
 from ngdt._selection import policy
-from ngdt._training.choice import least, log_probabilities
+from ngdt._training.choice import least
+from ngdt._util.arrays import log_probabilities
 from ngdt.losses import LogLoss
 
 # Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the

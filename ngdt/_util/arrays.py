@@ -1,4 +1,4 @@
-"""Blocks of rows that fit the cache, and units to divide by without rounding."""
+"""Functions of arrays: blocks of rows, units to divide by, and a softmax."""
 
 import numpy as np
 
@@ -13,3 +13,9 @@ def row_blocks(shape, size):
 def power_of_two(size):
     """A power of two near each size. To divide by it rounds nothing."""
     return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
+
+
+def log_probabilities(logits):
+    """Logarithm of the softmax of each row; for small arrays, faster than the function of SciPy."""
+    log_p = logits - logits.max(axis=1, keepdims=True)
+    return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))

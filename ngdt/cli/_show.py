@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import aligned
+from ngdt._util.text import one_line
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,

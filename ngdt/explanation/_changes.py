@@ -6,8 +6,8 @@ import numpy as np
 
 from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
-from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import format_number, shortest, whole_digits
+from ngdt._util.text import one_line
 from ngdt._util.validation import check_counts
 from ngdt.explanation._context import DIGITS, Prediction, beside, deviations
 

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import tolerance_of
-from ngdt._inspection.rules import factor, one_line, with_targets
+from ngdt._inspection.rules import factor, with_targets
 from ngdt._util.numbers import (
     format_number,
     format_probability,
@@ -18,6 +18,7 @@ from ngdt._util.numbers import (
     format_within,
     whole_digits,
 )
+from ngdt._util.text import one_line
 
 # Significant digits of numbers for readers.
 DIGITS = 3

@@ -8,8 +8,9 @@ import numpy as np
 
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import one_line, with_targets
+from ngdt._inspection.rules import with_targets
 from ngdt._util.numbers import format_value
+from ngdt._util.text import one_line
 from ngdt.explanation._context import Context, encoded_rows
 from ngdt.explanation._contributions import (
     contributions,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ngdt._inspection.rules import one_line
+from ngdt._util.text import one_line
 
 
 @dataclass(frozen=True, eq=False)

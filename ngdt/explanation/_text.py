@@ -7,7 +7,7 @@ from math import isfinite, isnan
 import numpy as np
 
 from ngdt._inspection.conditions import first_condition, is_left_first, is_sum
-from ngdt._inspection.rules import DEFAULT_TERMS, number_of, one_line
+from ngdt._inspection.rules import DEFAULT_TERMS, number_of
 from ngdt._util.numbers import (
     count,
     format_number,
@@ -15,6 +15,7 @@ from ngdt._util.numbers import (
     shortest,
     whole_digits,
 )
+from ngdt._util.text import one_line
 from ngdt.explanation._context import DIGITS, beside, deviations
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}

@@ -8,8 +8,8 @@ import numpy as np
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import is_sum, repeats_root
-from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import format_value
+from ngdt._util.text import one_line
 from ngdt.explanation._changes import change_of_all_numbers
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explains, Explanation

@@ -16,8 +16,9 @@ from ngdt._inspection.leaf_formulas import (
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import DEFAULT_TERMS, one_line, with_targets
+from ngdt._inspection.rules import DEFAULT_TERMS, with_targets
 from ngdt._util.numbers import format_number, format_probability
+from ngdt._util.text import one_line
 
 # Significant digits of means.
 _MEAN_DIGITS = 6

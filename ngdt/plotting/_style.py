@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 
-from ngdt._encoding.categories import visible
 from ngdt._util.optional import import_optional
+from ngdt._util.text import visible
 
 # Diverging and symmetric around white: red weights move samples to the right child, blue ones to
 # the left.

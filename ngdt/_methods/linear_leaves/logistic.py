@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dtrtri
 
 from ngdt._methods.linear_leaves.log_loss import minimise_log_loss
-from ngdt._training.choice import log_probabilities
+from ngdt._util.arrays import log_probabilities
 
 # Pull on the values, in samples; and where they are not drawn to the node above: just so much that
 # they stay finite for classes without samples.
