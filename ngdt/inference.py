@@ -83,7 +83,7 @@ def _radius(inference):
     return RADIUS[inference]
 
 
-def check_samples(tree, X, y, loss):
+def check_tree_and_samples(tree, X, y, loss):
     """Check that a tree, samples, targets and a loss fit together.
 
     Parameters
@@ -164,7 +164,7 @@ def empirical_loss(tree, X, y, *, loss="log_loss"):
     >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared_error")
     array([1., 4.])
     """
-    data, y, loss, _ = check_samples(tree, X, y, loss)
+    data, y, loss, _ = check_tree_and_samples(tree, X, y, loss)
     return loss.value(tree.leaf_predictions(tree.apply_samples(data), data), y)
 
 
@@ -205,7 +205,7 @@ def upper_bound(tree, X, y, *, loss="log_loss", inference="fast", assignment=Non
     array([9.])
     """
     radius = _radius(inference)
-    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
+    data, y, loss, _ = check_tree_and_samples(_check_constant(tree), X, y, loss)
     bound = search_samples(tree, data, y, loss, 1, radius, True)[2]
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, len(y))
@@ -248,7 +248,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log_loss", inference="fast", p
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
     radius = _radius(inference)
-    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
+    data, y, loss, _ = check_tree_and_samples(_check_constant(tree), X, y, loss)
     return InferenceResult(*search_samples(tree, data, y, loss, 1, radius, prune))
 
 
@@ -282,7 +282,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log_loss", prune=True):
     >>> result.leaf, result.bound
     (array([0], dtype=int32), array([1.]))
     """
-    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
+    data, y, loss, _ = check_tree_and_samples(_check_constant(tree), X, y, loss)
     return InferenceResult(*search_samples(tree, data, y, loss, -1, RADIUS["full"], prune))
 
 
@@ -323,7 +323,7 @@ def surrogate_gradient(
     array([[-1.]])
     """
     radius = _radius(inference)
-    data, y, loss, X = check_samples(_check_constant(tree), X, y, loss)
+    data, y, loss, X = check_tree_and_samples(_check_constant(tree), X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
     weight = weight / weight.sum()

@@ -18,7 +18,7 @@ from ngdt._selection.train import Candidate, train
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
-from ngdt._training.wide_data import widen
+from ngdt._training.wide_data import for_all_features
 from ngdt._util.stopped import Stopped
 
 # Seconds between two looks at what other threads have finished.
@@ -96,7 +96,7 @@ class _Job:
             except Stopped as stopped:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
         part._check_shapes(result.tree)
-        tree = far_targets.restore(widen(result.tree, features, problem.X.shape[1]))
+        tree = far_targets.restore(for_all_features(result.tree, features, problem.X.shape[1]))
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem)}

@@ -155,10 +155,10 @@ class Screen:
 
     def raw(self, tree):
         """The tree for all features, with sparse weights."""
-        return widen(tree.sparsify(), self.features, self._n_features)
+        return for_all_features(tree.sparsify(), self.features, self._n_features)
 
 
-def widen(tree, features, n_features):
+def for_all_features(tree, features, n_features):
     """A tree of some features as one of all features, with weights of zero for the others.
 
     Parameters

@@ -11,7 +11,7 @@ from ngdt._estimators.resolve import seed_of
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
 from ngdt._forest.training import stored
 from ngdt._training.result import TrainingResult, history_of
-from ngdt._training.wide_data import widen
+from ngdt._training.wide_data import for_all_features
 from ngdt.dask._blocks import Division
 from ngdt.dask._forest_training import Draw, ForestTraining
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
@@ -89,7 +89,7 @@ def _trained(optimizer, init, data, draws):
         for k, trained in zip(split, training.run(), strict=True):
             trees[k], histories[k] = trained
         interrupted = training.progress.interrupted
-    trees = [widen(tree, draw.features, problem.X.shape[1])
+    trees = [for_all_features(tree, draw.features, problem.X.shape[1])
              for tree, draw in zip(trees, draws, strict=True)]
     return trees, histories, interrupted
 

@@ -5,13 +5,13 @@ import numpy as np
 from ngdt._core.structure import child_ids
 from ngdt._core.tree import Tree
 from ngdt._util.validation import check_weight
-from ngdt.inference import check_samples
+from ngdt.inference import check_tree_and_samples
 from ngdt.pruning._impurity import LeafTargets
 
 
 def present_targets(tree, X, y, loss, sample_weight):
     """The `LeafTargets` of the samples of positive weight."""
-    data, y, loss, _ = check_samples(tree, X, y, loss)
+    data, y, loss, _ = check_tree_and_samples(tree, X, y, loss)
     weight = check_weight(sample_weight, data.n_samples)
     present = np.flatnonzero(weight).astype(np.int32)
     return LeafTargets(tree.apply_samples(data, present), y[present], weight[present], loss)

@@ -12,7 +12,7 @@ from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
 from ngdt._encoding.targets import ClassTargets
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples
 from ngdt._training.folds import problem_of
-from ngdt._training.wide_data import widen
+from ngdt._training.wide_data import for_all_features
 
 WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
 COLUMNS = np.array([0, 1, 1, 2, 2, 3])
@@ -94,7 +94,7 @@ def test_a_widened_tree_ignores_the_other_features(is_sparse, is_linear):
     tree = Tree([[1.0, -1.0], [0.0, 2.0]], [0.0, 0.5], [1, ~0], [~1, ~2],
                 random.normal(size=(3, 2)), slopes)
     features = np.array([1, 4])
-    wide = widen(tree.sparsify() if is_sparse else tree, features, 6)
+    wide = for_all_features(tree.sparsify() if is_sparse else tree, features, 6)
     X = random.normal(size=(50, 6))
     assert wide.n_features == 6
     np.testing.assert_array_equal(wide.apply(X), tree.apply(X[:, features]))
