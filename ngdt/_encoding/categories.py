@@ -148,7 +148,7 @@ class Categories:
         if not any(all(isinstance(value, type_) for value in count)
                    for type_ in (str, Real | np.bool_)):
             kinds = sorted({type(value).__name__ for value in count})
-            raise TypeError(f"are of type{'s' * (len(kinds) > 1)} {' and '.join(kinds)}")
+            raise TypeError(f"of type{'s' * (len(kinds) > 1)} {' and '.join(kinds)}")
         known = sorted(count)
         n_samples = [count[value] for value in known]
         if n_missing:

@@ -110,8 +110,7 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = (
-        np.array([j for j in range(columns.n_columns) if columns.is_categorical(j)], dtype=np.intp)
-        if is_from_dtype else
+        np.array(columns.of_categories(), dtype=np.intp) if is_from_dtype else
         column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
     raw = RawTable(

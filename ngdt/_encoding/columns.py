@@ -67,13 +67,18 @@ class ArrayColumns:
         is_float32 = all(self._is_float32(j) for j in columns)
         numbers = np.empty(
             (self.n_samples, len(columns)), dtype=np.float32 if is_float32 else np.float64)
+        errors = {}
         for k, j in enumerate(columns):
-            numbers[:, k] = self._numbers(j)
+            try:
+                numbers[:, k] = self._numbers(j)
+            except (TypeError, ValueError) as error:
+                errors[j] = error
+        self._refuse(errors)
         return numbers
 
-    def is_categorical(self, j):
-        """Return False: the columns of categories of an array are named by the user."""
-        return False
+    def of_categories(self):
+        """Return no columns: those of categories of an array are named by the user."""
+        return []
 
     def is_boolean(self, j):
         """Return False: the columns of an array have no types of their own."""
@@ -90,18 +95,27 @@ class ArrayColumns:
         column = self._X[:, j]
         return column if column.dtype.kind == "f" else self._cells_as_numbers(j)
 
+    def _refuse(self, errors):
+        """Raise the first of the errors of columns, if there are any; it names the others."""
+        if errors:
+            (_, error), *others = errors.items()
+            names = [self.names[j] for j, _ in others]
+            also = f". Nor can the columns {names} be read" if names else ""
+            raise type(error)(f"{error}{also}") from error
+
     def _cells_as_numbers(self, j):
         name = self.names[j]
         try:
-            return np.array(
-                [np.nan if is_missing(value) else value for value in self.categories(j)],
-                dtype=np.float64)
+            # np.array would make a matrix of lists of one length.
+            return np.fromiter(
+                (np.nan if is_missing(value) else value for value in self.categories(j)),
+                np.float64, self.n_samples)
         except OverflowError as error:
             raise ValueError(f"X: column {name!r} {TOO_LARGE}") from error
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"X: column {name!r} holds values that are no numbers ({error}). Convert it to "
-                "numbers or, in training, name it in categorical_features") from error
+                f"X: column {name!r} holds values that are no numbers ({str(error).rstrip('.')}). "
+                "Convert it to numbers or, in training, name it in categorical_features") from error
 
 
 class FrameColumns(ArrayColumns):
@@ -135,14 +149,29 @@ class FrameColumns(ArrayColumns):
                 return numbers if numbers.flags.owndata else numbers.copy()
         return super().all_numbers(columns)
 
-    def is_categorical(self, j):
-        """Return whether a column holds categories, by its type.
+    def of_categories(self):
+        """Columns that hold categories, by their types.
+
+        Returns
+        -------
+        list of int
 
         Raises
         ------
         TypeError
-            If the column holds neither numbers nor categories.
+            If columns hold neither numbers nor categories; it names all of them.
         """
+        found, errors = [], {}
+        for j in range(self.n_columns):
+            try:
+                if self._is_categorical(j):
+                    found.append(j)
+            except TypeError as error:
+                errors[j] = error
+        self._refuse(errors)
+        return found
+
+    def _is_categorical(self, j):
         dtype = self._series[j].dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
             return False

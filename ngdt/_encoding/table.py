@@ -366,8 +366,8 @@ def _fit_categories(values, deserves_feature, present, name):
             values if present.all() else list(compress(values, present)), deserves_feature)
     except TypeError as error:
         raise TypeError(
-            f"X: the categories of column {name!r} {error}. Convert them all to strings, as "
-            f"X[{name!r}].astype(str) does, or all to numbers") from error
+            f"X: column {name!r} holds cells that are no categories ({error}). Convert them all to "
+            f"strings, as X[{name!r}].astype(str) does, or all to numbers") from error
     # With fewer samples, two categories are always rare.
     if np.count_nonzero(present) >= 2 * MIN_SAMPLES and not found.frequent and (
             len(found.rare) > 1):

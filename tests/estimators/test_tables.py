@@ -344,8 +344,8 @@ def test_gaps_in_y_are_refused(estimator, y):
     (["a"] * (N - 1) + [[1]], TypeError, r"'new' of type object holds '\[1\]', but has"),
     (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds '2020"),
     (np.full(N, 1j), TypeError, "'new' of type complex128 holds"),
-    (pd.Categorical(["a", 1] * (N // 2)), TypeError, "of column 'new' are of types int and str. C"),
-    (pd.cut(np.arange(N), 4), TypeError, r"are of type Interval.* as X.*astype\(str\) does"),
+    (pd.Categorical(["a", 1] * (N // 2)), TypeError, r"'new' holds .* \(of types int and str\). C"),
+    (pd.cut(np.arange(N), 4), TypeError, r"\(of type Interval.* as X.*astype\(str\) does"),
     ([b"a", b"b"] * (N // 2), TypeError, "holds \"b'a'\", .* convert its values to numbers"),
     ([np.inf] * N, ValueError, "infinity.*'new'. Replace it by NaN"),
 ])
@@ -384,6 +384,19 @@ def test_categorical_features_that_do_not_exist_are_named(categorical, message):
     with pytest.raises(ValueError, match=message):
         ObliqueTreeClassifier(categorical_features=categorical).fit(
             pandas_frame(given), target(given))
+
+
+def test_all_columns_that_cannot_be_read_are_named():
+    given = columns()
+    X, y = pandas_frame(given), target(given)
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    wrong = X.assign(a=[[1, 2]] * N, b=pd.Timestamp("2020"), c=1j)
+    with pytest.raises(TypeError, match=r"'a' .* Nor can the columns \['b', 'c'\] be read"):
+        tree.fit(wrong, y)
+    with pytest.raises(ValueError, match=r"'a' holds .* no numbers .* the columns \['b', 'c'\]"):
+        tree.set_params(categorical_features=["city", "grade"]).fit(wrong, y)
+    with pytest.raises(TypeError, match=r"'a' holds .* no categories \(.*'list'.* as X\['a'\]"):
+        tree.set_params(categorical_features=["city", "grade", "a"]).fit(X.assign(a=wrong["a"]), y)
 
 
 def test_strings_that_are_no_categories_say_what_to_do():
