@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from ngdt._encoding.columns import is_missing
 from ngdt._util.numbers import exact, format_number
 from ngdt._util.text import visible
+from ngdt._util.validation import type_names
 
 # Least number of samples that a feature of categories or gaps tells from others: the spread of one
 # that a single sample has would make its weight, and so all unknown values, count as much as the
@@ -147,8 +148,7 @@ class Categories:
         n_missing = sum(count.pop(value) for value in missing)
         if not any(all(isinstance(value, type_) for value in count)
                    for type_ in (str, Real | np.bool_)):
-            kinds = sorted({type(value).__name__ for value in count})
-            raise TypeError(f"of type{'s' * (len(kinds) > 1)} {' and '.join(kinds)}")
+            raise TypeError(f"of type {type_names(count)}")
         known = sorted(count)
         n_samples = [count[value] for value in known]
         if n_missing:

@@ -9,7 +9,13 @@ import numpy as np
 from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import is_missing
-from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask, refuse_string
+from ngdt._util.validation import (
+    TOO_LARGE,
+    error_prefix,
+    refuse_mask,
+    refuse_string,
+    type_names,
+)
 from ngdt._util.warn import warn
 
 _OF_GAPS = "leave those samples out, or give them a label or a number"
@@ -162,10 +168,11 @@ def as_labels(y):
         return column[:, None] if isinstance(column, np.ndarray) else y
     if getattr(getattr(y, "dtype", None), "kind", "O") == "T":
         return y.astype(object)     # a type of strings that scikit-learn does not read
-    if isinstance(y, (list, tuple)) and len(
-            {isinstance(label, str) for label in y if not is_missing(label)}) > 1:
+    present = [label for label in y if not is_missing(label)] if isinstance(y, list | tuple) else []
+    if len({isinstance(label, str) for label in present}) > 1:
         # In an array, 1 and "1" would be equal.
-        raise TypeError("labels of several types: convert all to strings, or all to numbers")
+        raise TypeError(f"labels of type {type_names(present)}: convert all to strings, or all to "
+                        "numbers")
     return y
 
 
@@ -180,13 +187,10 @@ def refuse_objects(labels):
     ------
     TypeError
     """
-    if labels.dtype != object:
-        return
-    for label in labels.flat:
-        if not isinstance(label, str):
-            raise TypeError(
-                f"Unknown label type: {type(label).__name__} objects: convert all labels to "
-                "strings, or to one type of numbers")
+    if labels.dtype == object and not all(isinstance(label, str) for label in labels.flat):
+        raise TypeError(
+            f"Unknown label type: {type_names(labels.flat)} objects: convert all labels to "
+            "strings, or to one type of numbers")
 
 
 def _has_gaps(y):

@@ -63,6 +63,21 @@ def did_you_mean(given, known):
     return f" Did you mean {names[close[0]]!r}?" if close else ""
 
 
+def type_names(values):
+    """Names of the types of values, as text.
+
+    Parameters
+    ----------
+    values : iterable
+
+    Returns
+    -------
+    str
+        Such as "int and str".
+    """
+    return " and ".join(sorted({type(value).__name__ for value in values}))
+
+
 def check_number(name, value):
     """Return a number; raise a TypeError that names the parameter if it is none.
 

@@ -183,7 +183,7 @@ def test_integers_beyond_floats_in_weights():
     (["a", None], "a label is missing"), ([[0], [1, 2]], "inhomogeneous"),
     ([[0, 1]], "expected a list of labels"), (1, "expected a list of labels"),
     ([0.0, 1.5], "Unknown label type: continuous"),
-    (np.array(["a", 1], dtype=object), "Unknown label type: int objects"),
+    (np.array(["a", 1], dtype=object), "Unknown label type: int and str objects"),
     (np.array(["NaT", "2020-01-01"], dtype="M8[D]"), "a label is missing"), ([b"a"], "bytes"),
     ({0, 1}, "expected a list of labels")], ids=str)
 def test_classes_that_are_no_labels(classes, message):

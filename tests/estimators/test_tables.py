@@ -344,7 +344,7 @@ def test_gaps_in_y_are_refused(estimator, y):
     (["a"] * (N - 1) + [[1]], TypeError, r"'new' of type object holds '\[1\]', but has"),
     (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds '2020"),
     (np.full(N, 1j), TypeError, "'new' of type complex128 holds"),
-    (pd.Categorical(["a", 1] * (N // 2)), TypeError, r"'new' holds .* \(of types int and str\). C"),
+    (pd.Categorical(["a", 1] * (N // 2)), TypeError, r"'new' holds .* \(of type int and str\). C"),
     (pd.cut(np.arange(N), 4), TypeError, r"\(of type Interval.* as X.*astype\(str\) does"),
     ([b"a", b"b"] * (N // 2), TypeError, "holds \"b'a'\", .* convert its values to numbers"),
     ([np.inf] * N, ValueError, "infinity.*'new'. Replace it by NaN"),

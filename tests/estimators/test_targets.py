@@ -253,9 +253,9 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 
 
 @pytest.mark.parametrize(("labels", "message"), [
-    ([1, "1"], "^y: labels of several types: convert all"),
-    (np.array(["1", 1], dtype=object), "^y: Unknown label type: int objects: convert all"),
-    (np.array([1, 1.5], dtype=object), "^y: Unknown label type: int objects: .* one type of num"),
+    ([1, "1"], "^y: labels of type int and str: convert all"),
+    (np.array(["1", 1], dtype=object), "^y: Unknown label type: int and str objects: con"),
+    (np.array([1, 1.5], dtype=object), "^y: Unknown label type: float and int objects: .* one"),
     ([2**70, 0], "^y: Unknown label type: int objects"),
     (np.array([date(2020, 1, 1), date(2021, 1, 1)]), "^y: Unknown label type: date objects"),
     ([object(), object()], "^y: Unknown label type: object objects")])
