@@ -289,6 +289,8 @@ def check_groups(groups, sample_weight):
         return None
     refuse_mask("groups", groups, "give each sample a group")
     refuse_string("groups", groups, "group")
+    if isinstance(groups, list | tuple) and any(isinstance(label, str) for label in groups):
+        groups = np.array(groups, dtype=object)     # in an array of text, 1 would be "1"
     with error_prefix("groups"):
         groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
         if groups.shape != sample_weight.shape:
@@ -298,7 +300,8 @@ def check_groups(groups, sample_weight):
         try:
             _, numbers = np.unique(groups, return_inverse=True)
         except TypeError as error:      # of objects, such as None, that have no order
-            raise TypeError(f"{error}: convert all labels to strings") from error
+            raise TypeError(f"labels of type {type_names(groups)} have no order: convert all to "
+                            "strings, and give missing ones a group") from error
     if len(np.unique(numbers[sample_weight > 0])) < 2:
         raise ValueError(
             f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "

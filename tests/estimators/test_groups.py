@@ -174,8 +174,10 @@ def test_what_groups_share_is_not_taken_for_a_rule(is_class):
 
 def test_labels_of_groups_without_an_order_are_refused():
     X, y = np.eye(4), np.arange(4) % 2
-    with pytest.raises(TypeError, match=r"^groups: .* convert all labels to strings"):
-        ObliqueTreeClassifier().fit(X, y, groups=["a", None, "b", "b"])
+    for groups, types in ((["a", None, "b", "b"], "NoneType and str"),
+                          ([1, "1", 2, "2"], "int and str")):    # not two groups
+        with pytest.raises(TypeError, match=f"^groups: labels of type {types} .* to strings"):
+            ObliqueTreeClassifier().fit(X, y, groups=groups)
 
 
 def test_groups_of_any_labels_are_the_same():
@@ -348,7 +350,8 @@ def test_searches_of_scikit_learn_pass_groups_on():
     (np.ones((6, 1)), r"groups: expected one group per sample, of shape \(6,\), got \(6, 1\)"),
     ([1.0, np.nan, 1.0, 2.0, 2.0, 2.0], "groups: Input groups contains NaN"),
     (["a", None, "a", "b", "b", "b"], "groups"),
-    (np.array([1, "a", 1, 2, 2, 2], dtype=object), "^groups: '<' not supported"),
+    (np.array([1, "a", 1, 2, 2, 2], dtype=object), "^groups: labels of type int and str"),
+    (["a", np.nan, "a", "b", "b", "b"], "^groups: Input contains NaN"),
     (np.ma.array([1, 2, 3, 4, 5, 6], mask=[1, 0, 0, 0, 0, 0]), "groups is an array with masked"),
 ])
 @pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueForestRegressor])
