@@ -1,7 +1,6 @@
 """Checks of targets: labels, or the numbers of regression."""
 
 import re
-from collections.abc import Mapping
 from contextlib import contextmanager
 
 import narwhals as nw
@@ -9,13 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import is_missing
-from ngdt._util.validation import (
-    TOO_LARGE,
-    error_prefix,
-    refuse_mask,
-    refuse_string,
-    type_names,
-)
+from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask, refuse_no_list, type_names
 from ngdt._util.warn import warn
 
 _OF_GAPS = "leave those samples out, or give them a label or a number"
@@ -95,7 +88,7 @@ def check_targets(estimator, y, **check_params):
     if y is None:
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None.")
-    _refuse_no_array(y)
+    refuse_no_list("y", y, "target")
     refuse_mask("y", y, "leave those samples out")
     if _has_gaps(y):
         raise ValueError(f"y contains missing values: {_OF_GAPS}")
@@ -129,16 +122,6 @@ def _helpful_errors(name, is_numeric):
         if "should be a 1d array" in text:
             text += " For several labels of a sample, use MultiOutputClassifier of scikit-learn"
         raise type(error)(text if text.startswith("y") else f"y: {text}") from error
-
-
-def _refuse_no_array(y):
-    """Refuse what is no list of targets, in words."""
-    refuse_string("y", y, "target")
-    is_lazy = isinstance(_read(y), nw.LazyFrame) and not hasattr(y, "__array__")
-    if is_lazy or hasattr(y, "__next__") or isinstance(y, set | frozenset | Mapping):
-        raise TypeError(
-            f"y is a {type(y).__name__}, which is no list of targets: pass a list, or y.collect() "
-            "of a lazy frame")
 
 
 def as_labels(y):

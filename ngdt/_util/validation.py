@@ -1,5 +1,6 @@
 """Input validation shared by all public functions, and by the constructor of `Tree`."""
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -217,8 +218,8 @@ def stored_per_sample(matrix):
     return np.diff(matrix.indptr).astype(np.intp, copy=False)
 
 
-def refuse_string(name, values, what):
-    """Refuse the name of a column in the place of the column.
+def refuse_no_list(name, values, what):
+    """Refuse what has no value for each sample: a name, a set, a dict, a generator, a lazy frame.
 
     Parameters
     ----------
@@ -230,6 +231,11 @@ def refuse_string(name, values, what):
     if isinstance(values, str):
         raise ValueError(f"{name}: expected the {what} of each sample, got {values!r}. Give a "
                          f"column, such as table[{values!r}]")
+    if hasattr(values, "__next__") or isinstance(values, set | frozenset | Mapping) or (
+            hasattr(values, "collect") and not hasattr(values, "__array__")):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which is no list of {what}s: pass a list, or "
+            f"{name}.collect() of a lazy frame")
 
 
 def check_weight(sample_weight, n_samples, name="sample_weight"):
@@ -249,7 +255,7 @@ def check_weight(sample_weight, n_samples, name="sample_weight"):
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_mask(name, sample_weight, f"pass {name}.filled(0)")
-    refuse_string(name, sample_weight, "weight")
+    refuse_no_list(name, sample_weight, "weight")
     with error_prefix(name):
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name=name)
@@ -288,7 +294,7 @@ def check_groups(groups, sample_weight):
     if groups is None:
         return None
     refuse_mask("groups", groups, "give each sample a group")
-    refuse_string("groups", groups, "group")
+    refuse_no_list("groups", groups, "group")
     if isinstance(groups, list | tuple) and any(isinstance(label, str) for label in groups):
         groups = np.array(groups, dtype=object)     # in an array of text, 1 would be "1"
     with error_prefix("groups"):

@@ -177,9 +177,12 @@ def test_a_fit_without_y(estimator):
 
 @ALL
 @pytest.mark.parametrize("y", [set(range(40)), (k % 2 for k in range(40))])
-def test_targets_without_an_order(estimator, y):
+def test_what_has_no_order(estimator, y):
     with pytest.raises(TypeError, match=r"^y is a (set|generator), .*: pass a list, or"):
         estimator(optimizer=None).fit(X, y)
+    for name in ("sample_weight", "groups"):
+        with pytest.raises(TypeError, match=rf"^{name} is a (set|generator), .*: pass a list, or"):
+            estimator(optimizer=None).fit(X, Y, **{name: y})
 
 
 @ALL
