@@ -27,6 +27,9 @@ _NOTHING_FOUND = (
     "No tree was better than a single leaf on held-out samples: the model predicts the same for "
     "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
     "such as optimizer='tao' with validation_fraction=None, returns its tree in any case")
+_NO_SPLIT = (
+    "min_samples_leaf ({}) and min_samples_split ({}) allow no split of the {} samples "
+    "outside of a fold: the model predicts the same for all rows. Choose smaller limits")
 _OF_RARE_CLASS = ". If a class is rare, try class_weight='balanced'"
 _ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
                "with other values of y")
@@ -47,8 +50,8 @@ def default_tree(problem, validation_fraction="auto", *, leaves=CONSTANT, optimi
     Warns
     -----
     UserWarning
-        If the targets are all equal, or if no tree is better than a single leaf, though the depth
-        is not limited to it.
+        If the targets are all equal, or if the limits allow no split or no tree is better than a
+        single leaf, though the depth is not limited to it.
     """
     candidates = soft_candidates(problem, optimizers) if optimizers else (
         default_candidates(problem, leaves))
@@ -136,7 +139,10 @@ class _Race:
             if (y == y[0]).all():
                 warn(_ONE_TARGET)
             elif best.candidate is _SINGLE_LEAF:
-                warn(_NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
+                leaf, split = problem.min_samples_leaf, problem.min_samples_split
+                n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
+                warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
+                     _NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
         table = self.choice.table(best.candidate)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

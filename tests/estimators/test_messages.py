@@ -269,6 +269,16 @@ def test_class_weights_are_no_advice_for_amounts():
         ObliqueTreeRegressor(random_state=0).fit(X, y)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2])
+@pytest.mark.parametrize("limits", [
+    {"min_samples_leaf": 60}, {"min_samples_leaf": 0.4}, {"min_samples_split": 1.0}])
+def test_limits_that_allow_no_split(estimator, limits):
+    model = estimator(**limits, leaf="constant")
+    with pytest.warns(UserWarning, match=r"^min_samples_leaf .* and min_samples_split .* smaller"):
+        model.fit(X, Y)
+    assert model.tree_.n_leaves == 1
+
+
 # --- warnings -------------------------------------------------------------------------------------
 
 
