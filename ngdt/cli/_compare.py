@@ -23,6 +23,7 @@ from ngdt._util.numbers import aligned, count
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._models import size
 from ngdt.cli._options import (
+    Mistake,
     add_output_argument,
     add_training_arguments,
     check_is_scored,
@@ -110,8 +111,10 @@ def run(arguments):
     check_is_scored(data.y, "compare")
     task = task_of(data.y, arguments.task)
     X, y = data.X, labels(data.y, task)
-    is_stratified = task == "classification" and (
-        np.unique(y, return_counts=True)[1].min() >= arguments.folds)
+    if not 2 <= arguments.folds <= len(y):
+        raise Mistake(f"--folds must be from 2 to {len(y)}, the number of rows")
+    classes, sizes = np.unique(y, return_counts=True)
+    is_stratified = task == "classification" and sizes.max() >= arguments.folds
     folds = (StratifiedKFold if is_stratified else KFold)(
         arguments.folds, shuffle=True, random_state=arguments.random_state)
     names = arguments.models or [name for name, each in CONTENDERS.items()
@@ -128,9 +131,17 @@ def run(arguments):
         for name in names:
             model = CONTENDERS[name].make(task, X, arguments)
             part = activity.part(1 / len(names), name)
-            lost[name], probable = _cross_validated(model, X, y, folds, task)
-            part.at(arguments.folds / (arguments.folds + 1), "on all rows")
-            results.append(Result(name, model, X, y, task, lost, probable))
+            try:
+                lost[name], probable = _cross_validated(model, X, y, folds, task)
+                part.at(arguments.folds / (arguments.folds + 1), "on all rows")
+                results.append(Result(name, model, X, y, task, lost, probable))
+            except ValueError as error:
+                if task == "regression" or sizes.min() > 1:
+                    raise
+                raise Mistake(
+                    f"{data.path}: {name} cannot learn {str(classes[sizes.argmin()])!r}, which is "
+                    f"in one row of {arguments.target or 'y'} only: leave this row out, give it "
+                    "another class, or choose other --models") from error
             part.finish()
     rows = [each.cells() for each in results]
     table = [[*rows[0]], *([*row.values()] for row in rows)]

@@ -464,6 +464,17 @@ def test_a_class_that_training_rows_lack_has_no_probability(run, folder):
     assert 36.04 / 21 < log_loss < 36.04 / 21 + 0.3
 
 
+def test_classes_of_few_rows_are_compared(run, mistake, folder):
+    options = "--folds", "3", "--models", "linear", "boosting", "-q"
+    frame = pd.DataFrame({"x": np.arange(21) % 2, "y": ["a"] * 19 + ["b"] * 2})
+    frame.to_csv(folder / "few.csv", index=False)
+    assert "boosting" in run("compare", "few.csv", "-t", "y", *options).out
+    frame[:-1].to_csv(folder / "few.csv", index=False)
+    assert mistake("compare", "few.csv", "-t", "y", *options).endswith(
+        ": few.csv: linear cannot learn 'b', which is in one row of y only: leave this row out, "
+        "give it another class, or choose other --models\n")
+
+
 def test_intervals_cover_the_truth():
     random, n_inside = np.random.default_rng(0), 0
     for _ in range(40):
@@ -529,7 +540,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
     ("export wine.ngdt", "--format is missing: it is one of c, sql"),
-    ("compare wine.csv -t cultivar --folds 500", "n_splits=500 greater than the number of samples"),
+    ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to 178, the number"),
+    ("compare wine.csv -t cultivar --folds 1", "--folds must be from 2 to 178"),
     ("compare wine.csv -t cultivar --models trees", "invalid choice: 'trees' (choose from "),
 ])
 def test_mistakes_are_one_line(arguments, message, mistake):
