@@ -49,7 +49,9 @@ def add_arguments(parser):
     parser.add_argument(
         "--tree", type=positive_int, metavar="N",
         help="tree of a forest, from 1; C, JSON and ONNX take the whole forest")
-    parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
+    parser.add_argument(
+        "--table", default="data",
+        help="SQL: name of the table, such as sales.people (default: data)")
     parser.add_argument(
         "--columns", metavar="COLUMN", nargs="+", default=[],
         help="SQL: columns of the table to select beside the prediction, such as a key")

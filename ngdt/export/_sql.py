@@ -30,7 +30,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     ----------
     model : Tree or fitted estimator of a single tree
     table : str, default="data"
-        Name of the table.
+        Name of the table. Periods separate it from its schema, as in "sales.people".
     prediction : str, default="prediction"
         Name of the column of predictions: the most probable class, or the predicted number. For
         several targets, it is the beginning of their names, as in "prediction_0" or, where y was
@@ -93,7 +93,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     if isinstance(columns, str) or not all(isinstance(name, str) for name in names):
         raise TypeError("table and prediction must be names, and columns a list of names, got "
                         f"{table!r}, {prediction!r} and {columns!r}")
-    (tree,), source = exported.trees, _Source(quoted(table), quoted(table))
+    parts = [*map(quoted, table.split("."))]
+    # SQLite takes no schema before the name of a column.
+    (tree,), source = exported.trees, _Source(".".join(parts), parts[-1])
     writer = _Writer(tree, exported.columns)
     if exported.classes is None:
         (texts, source), k = _outputs(writer, source), tree.n_outputs
@@ -172,7 +174,8 @@ def _by_leaf(leaf, texts):
 def _subquery(writer, name, texts, source):
     """Names of new columns, and the source that has them beside the others."""
     name = f"ngdt_{name}"
-    while any(column.name.startswith(name) for column in writer.columns):
+    # Many databases take upper and lower case for the same.
+    while any(column.name.lower().startswith(name) for column in writer.columns):
         name = f"_{name}"
     names = [f"{name}_{k}" for k in range(len(texts))]
     query = _select([f"{source.name}.*"], zip(names, texts, strict=True), source.text)

@@ -134,16 +134,16 @@ def test_columns_of_a_tree_may_not_be_missing():
 def test_names_and_sums_of_classes():
     """Two classes need one sum; sums are written once, and do not overflow."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["income", "ngdt_score_0"])
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["income", "NGDT_score_0"])
     for k in (2, 3):
         y = np.array(["no", "yes", "it's"])[np.arange(60) % k]
         model = ObliqueTreeClassifier(0, optimizer=None).fit(frame, y)
         slopes = np.zeros((1, k, 2))
         slopes[0, :, 0] = np.arange(k) - 0.25
         model.tree_ = Tree(np.empty((0, 2)), [], [], [], np.zeros((1, k)), slopes)
-        query = export_sql(model, proba=True)
+        query = export_sql(model, table="main.data", proba=True)
         assert query.count('* "income"') == (1 if k == 2 else k)
-        new = pd.DataFrame({"income": [0.5, -1e4, 1e4], "ngdt_score_0": 0.0})
+        new = pd.DataFrame({"income": [0.5, -1e4, 1e4], "NGDT_score_0": 0.0})
         with sqlite3.connect(":memory:") as database:
             new.to_sql("data", database, index=False)
             database.create_function("EXP", 1, math.exp)
