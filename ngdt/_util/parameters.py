@@ -1,9 +1,15 @@
 """Parameters of estimators and algorithms: their names, and constraints that many have."""
 
+import re
 from functools import cache
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    RealNotInt,
+    StrOptions,
+)
 
 # A parameter may be what one of the constraints in its list allows.
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -27,6 +33,14 @@ class HasParameters:
     @cache
     def _get_param_names(cls):
         return super()._get_param_names()
+
+    def _validate_params(self):
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            # scikit-learn names the modules that define classes, which are not to be imported.
+            raise InvalidParameterError(
+                re.sub(r"instance of 'ngdt[\w.]*\.", "instance of '", str(error))) from None
 
     def set_params(self, **params):
         """Set parameters of this estimator and of the objects in them.

@@ -25,6 +25,7 @@ from ngdt import (
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt.export import export_text
+from ngdt.initializers import CO2
 from ngdt.losses import QuantileLoss
 from ngdt.optimizers import TAO, Annealed
 from ngdt.persistence import InvalidModelFile
@@ -108,6 +109,16 @@ def test_partial_fit_says_why_it_is_not_there(iris):
     assert not hasattr(tree(), "partial_fit")
     assert hasattr(ObliqueTreeClassifier(), "partial_fit")
     assert "sample" in ObliqueTreeClassifier.partial_fit.__doc__
+
+
+@pytest.mark.parametrize(("model", "name"), [
+    (ObliqueTreeClassifier(leaf="curved"), "LinearLeaves"),
+    (ObliqueTreeClassifier(optimizer=TAO(loss="hinge")), "Loss"),
+    (ObliqueTreeClassifier(init=CO2(optimizer="sgd")), "SGD"),
+    (ObliqueBoostingRegressor(ObliqueTreeRegressor()), "ObliqueForestRegressor")])
+def test_classes_are_named_without_private_modules(model, name):
+    with pytest.raises(ValueError, match=rf" an instance of '{name}'(\.| or None\.) Got "):
+        model.fit(X, Y)
 
 
 # --- data -----------------------------------------------------------------------------------------
