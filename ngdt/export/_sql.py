@@ -89,8 +89,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
             "export_c, export_json or export_onnx")
     if proba and exported.classes is None:
         raise ValueError("proba must be False for a model that predicts numbers, got True")
-    names = [table, prediction, *(columns if hasattr(columns, "__iter__") else [columns])]
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in names):
+    names = [prediction, *(columns if hasattr(columns, "__iter__") else [columns]),
+             *(table.split(".") if isinstance(table, str) else [table])]
+    if isinstance(columns, str) or not all(isinstance(name, str) and name for name in names):
         raise TypeError("table and prediction must be names, and columns a list of names, got "
                         f"{table!r}, {prediction!r} and {columns!r}")
     parts = [*map(quoted, table.split("."))]

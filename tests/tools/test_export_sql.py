@@ -191,7 +191,7 @@ def test_numbers_have_no_probabilities(diabetes):
 
 
 @pytest.mark.parametrize("name", ["table", "prediction"])
-@pytest.mark.parametrize("value", [None, ("schema", "people"), 3])
+@pytest.mark.parametrize("value", [None, ("schema", "people"), 3, ""])
 def test_names_are_strings(iris, name, value):
     model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(*iris)
     with pytest.raises(TypeError, match=r"^table and prediction must be names"):
