@@ -21,7 +21,8 @@ def check_shape(shape, n_features):
         If they do not.
     """
     sides = np.asarray(shape)
-    if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.prod() != n_features:
+    if sides.shape != (2,) or sides.dtype.kind not in "iu" or (
+            sides.min() < 1 or sides.prod() != n_features):
         raise ValueError(
             f"image_shape must be (rows, columns), ints with rows * columns = {n_features} "
             f"features, got {shape!r}")

@@ -94,8 +94,9 @@ def test_a_loss_of_zero_is_drawn(losses, scale):
 
 
 def test_wrong_arguments(classifier, iris):
-    with pytest.raises(ValueError, match="image_shape must"):
-        plotting.plot_weights(classifier, (3, 3))
+    for shape in ((3, 3), (-2, -2)):
+        with pytest.raises(ValueError, match="image_shape must"):
+            plotting.plot_weights(classifier, shape)
     with pytest.raises(ValueError, match="nodes"):
         plotting.plot_weights(classifier, (2, 2), nodes=[99])
     with pytest.raises(ValueError, match="max_depth"):
