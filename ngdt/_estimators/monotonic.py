@@ -25,11 +25,14 @@ def encoded_directions(estimator, table):
         If `monotonic_cst` does not fit the columns; the message names them.
     """
     given = estimator.monotonic_cst
-    if not (given is None or isinstance(given, dict)) and np.ndim(given) != 1:
+    try:
+        if not (given is None or isinstance(given, dict)) and np.ndim(given) != 1:
+            raise TypeError(f"{np.ndim(given)} dimensions")
+        direction = _check_monotonic_cst(estimator, given)
+    except TypeError as error:      # of entries without an order, such as None
         raise ValueError(
             "monotonic_cst must have an entry -1, 0 or 1 for each column of X, or be a dict of "
-            f"columns, got {given!r}")
-    direction = _check_monotonic_cst(estimator, given)
+            f"columns, got {given!r}") from error
     of_categories = [table.names[j] for j in table.categorical if direction[j]]
     if of_categories:
         raise ValueError(

@@ -182,6 +182,8 @@ def test_what_does_not_fit_is_refused():
         fit([1] * 9)
     with pytest.raises(ValueError, match=r"monotonic_cst must have an entry -1, 0 or 1 for each"):
         fit(np.ones((10, 1)))
+    with pytest.raises(ValueError, match=r"monotonic_cst must have an entry .* got \[1, .*None"):
+        fit([1] * 9 + [None])
     with pytest.raises(ValueError, match=r"1 unexpected feature names: \['weight'\]"):
         fit({"weight": 1})
     with pytest.raises(ValueError, match="not fitted on data with feature names"):
