@@ -63,7 +63,9 @@ def held_out_leaves(model, held_out):
     list of HeldOutLeaf
     """
     if not isinstance(held_out, tuple | list) or len(held_out) != 2:
-        raise TypeError(f"held_out must be a tuple (X, y), got {type(held_out).__name__}")
+        raise TypeError(
+            f"held_out must be a tuple (X, y), got {type(held_out).__name__}"
+            f"{f' of length {len(held_out)}' if hasattr(held_out, '__len__') else ''}")
     with error_prefix("held_out"):
         leaf, X = leaves_and_samples(model, held_out[0])
         inner = unwrap(model)[1]

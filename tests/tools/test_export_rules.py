@@ -222,6 +222,7 @@ def test_held_out_targets(diabetes):
 
 @pytest.mark.parametrize(("held_out", "error", "message"), [
     (np.zeros((3, 4)), TypeError, r"held_out must be a tuple \(X, y\), got ndarray"),
+    ((1, 2, 3), TypeError, r"held_out must be a tuple \(X, y\), got tuple of length 3"),
     ((np.zeros((3, 4)), ["a", "a"]), ValueError, "held_out: .*inconsistent numbers of samples"),
     ((np.zeros((3, 4)), ["a", "z", "a"]), ValueError, r"held_out: y contains the labels \['z'\]"),
     ((np.zeros((3, 3)), ["a", "a", "a"]), ValueError, "held_out: X has 3 features"),
