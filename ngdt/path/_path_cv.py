@@ -278,9 +278,10 @@ def _folds(cv, X, y, weight, stratify):
         splitter = check_cv(cv, y[samples], classifier=stratify)
         folds = [tuple(samples[indices] for indices in fold)
                  for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
-    if not all(len(indices) for fold in folds for indices in fold):
+    if not folds or not all(len(indices) for fold in folds for indices in fold):
         raise ValueError(
-            "cv must give each fold at least one training and one test sample of positive weight")
+            "cv must give folds, each with at least one training and one test sample of positive "
+            "weight; a generator gives them once only")
     return folds
 
 
