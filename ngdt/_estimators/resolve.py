@@ -234,7 +234,8 @@ def _named(parameter, value, registry, base):
         return value
     if isinstance(value, str) and value in registry:
         return registry[value]()
+    auto = [] if parameter.endswith("]") else ["auto"]      # which no item of a list may be
     raise (ValueError if isinstance(value, str) else TypeError)(
-        f"{parameter} must be 'auto', one of {list(registry)}, or an {base.__name__} object, got "
-        f"{value!r}."
-        f"{did_you_mean(value, registry)}")
+        f"{parameter} must be {''.join(f'{each!r}, ' for each in auto)}one of {list(registry)}, or "
+        f"an {base.__name__} object{' or a fitted tree' * (base is Initializer)}, got {value!r}."
+        f"{did_you_mean(value, [*registry, *auto])}")
