@@ -117,7 +117,7 @@ def run(arguments):
     is_stratified = task == "classification" and sizes.max() >= arguments.folds
     folds = (StratifiedKFold if is_stratified else KFold)(
         arguments.folds, shuffle=True, random_state=arguments.random_state)
-    names = arguments.models or [name for name, each in CONTENDERS.items()
+    names = [*dict.fromkeys(arguments.models or ())] or [name for name, each in CONTENDERS.items()
                                  if each.takes_sparse or not sparse.issparse(X)]
     if not arguments.quiet:
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "

@@ -57,7 +57,10 @@ def run(arguments):
         data.y, model, arguments.target)
     frame = _predictions(model, data.X, arguments.proba)
     if arguments.columns:
-        frame = import_pandas().concat([data.beside, frame], axis=1, verify_integrity=True)
+        frame = import_pandas().concat([data.beside, frame], axis=1)
+        repeated = frame.columns[frame.columns.duplicated()]
+        if len(repeated):
+            raise Mistake(f"--columns: the result would have two columns {str(repeated[0])!r}")
     write(chosen(frame, arguments), arguments.output)
     if y is not None:
         lost = losses(y, frame["prediction"][is_known], classifies)

@@ -187,6 +187,8 @@ def _chosen_columns(data, arguments):
     y = data.X[arguments.target]
     data = Data(data.path, data.X.drop(columns=[arguments.target, *arguments.drop]))
     data.require(arguments.categorical)
+    if not data.X.shape[1]:
+        raise Mistake(f"{data.path}: there is no column to learn from")
     n_missing = int(y.isna().sum())
     if n_missing:
         raise Mistake(
