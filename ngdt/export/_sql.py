@@ -65,6 +65,10 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     are added in the order of the columns: a row so near to a threshold that rounding decides may go
     another way, also if the database reads numbers as decimals.
 
+    Columns, and categories, may differ by upper and lower case alone. The query needs a database
+    that tells these apart then: quoted names as in standard SQL, and a collation of texts that
+    minds case, which is not the default of MySQL and SQL Server.
+
     Examples
     --------
     >>> from ngdt import Tree
