@@ -19,16 +19,17 @@ def warn_of_target(X, y):
     Parameters
     ----------
     X, y : array-like
-        As they are given to `fit`. Only a series has a name.
+        As they are given to `fit`. Only a series and the columns of a frame have names.
     """
-    name = getattr(y, "name", None)
-    if name is None or name not in getattr(X, "columns", ()):
-        return
-    column = X[name]
-    if type(column) is type(y) and column.equals(y):
-        warn(
-            f"X: column {name!r} is y itself, and says what is to be predicted: fit with "
-            f"X.drop(columns={name!r})")
+    is_frame = hasattr(y, "equals") and hasattr(y, "columns")   # not of a lazy frame
+    for name in y.columns if is_frame else [getattr(y, "name", None)]:
+        if name is None or name not in getattr(X, "columns", ()):
+            continue
+        column, target = X[name], y[name] if is_frame else y
+        if type(column) is type(target) and column.equals(target):
+            warn(
+                f"X: column {name!r} is {'a column of y' if is_frame else 'y itself'}, and says "
+                f"what is to be predicted: leave it out, as pandas' X.drop(columns={name!r}) does")
 
 
 def names_of_targets(y):

@@ -261,6 +261,9 @@ def test_a_target_that_is_left_in_the_table(estimator, package, iris):
     small = {"optimizer": None} | ({"n_estimators": 2} if "Forest" in estimator.__name__ else {})
     with pytest.warns(UserWarning, match=r"X: column 'class' is y itself"):
         estimator(**small).fit(table, table["class"])
+    if "Regressor" in estimator.__name__:
+        with pytest.warns(UserWarning, match=r"X: column 'class' is a column of y"):
+            estimator(**small).fit(table[["length", "class"]], table[["width", "class"]])
     # The name alone says nothing.
     estimator(**small).fit(table, table["class"] % 2)
 
