@@ -257,6 +257,8 @@ def check_weight(sample_weight, n_samples, name="sample_weight"):
     refuse_mask(name, sample_weight, f"pass {name}.filled(0)")
     refuse_no_list(name, sample_weight, "weight")
     with error_prefix(name):
+        if np.asarray(sample_weight).dtype.kind in "Mm":    # which numpy would count in units
+            raise TypeError("dates or times are no weights: give numbers")
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name=name)
     if weight.shape != (n_samples,):

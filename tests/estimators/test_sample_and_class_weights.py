@@ -139,6 +139,12 @@ def test_bad_weights_are_refused(estimator, iris, weight, message):
         estimator().fit(*iris, weight)
 
 
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_dates_are_no_weights(iris, kind):
+    with pytest.raises(TypeError, match=r"^sample_weight: dates or times are no weights"):
+        ObliqueTreeClassifier(optimizer=None).fit(*iris, np.arange(150).astype(kind))
+
+
 @pytest.mark.parametrize(("class_weight", "message"), [
     ({0: 1.0, 1: 1.0, 2: -1.0}, "class_weight must be finite and not negative"),
     ({0: 1.0, 1: 1.0, 2: np.nan}, "class_weight must be finite and not negative"),
