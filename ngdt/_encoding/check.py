@@ -89,7 +89,8 @@ def check_table(estimator, X, categorical_features, *, reset):
         Columns of categories.
     """
     with error_prefix("categorical_features"):
-        given = np.asarray([] if categorical_features is None else categorical_features)
+        named = [] if categorical_features is None else categorical_features
+        given = np.asarray(named)
     is_from_dtype = given.ndim == 0 and given == _FROM_DTYPE
     _check_form(X)
     columns = as_columns(X)
@@ -111,7 +112,7 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = (
         np.array(columns.of_categories(), dtype=np.intp) if is_from_dtype else
-        column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
+        column_indices("categorical_features", named, columns.names, [_FROM_DTYPE]))
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
     raw = RawTable(
         columns.all_numbers(numeric), [columns.categories(j) for j in categorical],

@@ -259,11 +259,14 @@ def column_indices(parameter, given, names, words=()):
         Ascending.
     """
     n_columns = len(names)
+    # In an array, 0 would be the name "0".
+    is_mixed = isinstance(given, list | tuple) and (
+        len({isinstance(each, str) for each in given}) > 1)
     with error_prefix(parameter):
-        given = np.asarray(given)
+        given = np.asarray(given, dtype=object if is_mixed else None)
     if given.size == 0:
         return np.empty(0, dtype=np.intp)
-    if given.dtype.kind in "OU" and given.ndim == 1:
+    if given.dtype.kind in "OU" and given.ndim == 1 and not is_mixed:
         unknown = [str(name) for name in given if name not in names]
         if unknown:
             hint = did_you_mean(unknown[0], names)

@@ -376,6 +376,7 @@ def test_decimals_of_pyarrow_are_the_nearest_numbers():
     (["town"], r"names the columns \['town'\], which X lacks$"),
     (["cite"], r"names the columns \['cite'\], which X lacks. Did you mean 'city'\?$"),
     ([6], "indices below 6"), ([-1], "indices below 6"),
+    ([0, "city"], r"a list of names, of indices .* got \[0, 'city'\]$"),
     ([True, False], "a mask of 6 columns"), ([0.5], "must be a list of names, of indices"),
     ("city", "categorical_features"),
 ])
