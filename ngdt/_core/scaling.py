@@ -180,8 +180,7 @@ class Scaling(_OfFeatures):
     high: np.ndarray | None = None
 
     @classmethod
-    def fit(cls, X, sample_weight, standardize="auto", moments=None, keep_tails=True,
-            fill=None):
+    def fit(cls, X, sample_weight, standardize="auto", moments=None, fill=None):
         """Scaling from the weighted mean and spread of the training samples, winsorized.
 
         Parameters
@@ -196,8 +195,6 @@ class Scaling(_OfFeatures):
             the same size, as counts do. Otherwise it is True.
         moments : Moments, default=None
             The moments of X, if they have been computed.
-        keep_tails : bool, default=True
-            As for `fences`.
         fill : ndarray of shape (n_features,), default=None
             As for `fences`.
 
@@ -216,7 +213,7 @@ class Scaling(_OfFeatures):
             _check_size(X, sample_weight)
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         moments = Moments.of(X, sample_weight) if moments is None else moments
-        low, high = fences(X, sample_weight, keep_tails, fill)
+        low, high = fences(X, sample_weight, fill=fill)
         gaps = None if fill is None else (fill, _filled_share(X, sample_weight, fill))
         if not (np.any(moments.low < low) or np.any(moments.high > high)):
             return cls.of_moments(moments, X, standardize, gaps)

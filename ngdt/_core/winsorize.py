@@ -5,8 +5,8 @@ gradient outweighs theirs. Training reads winsorized features: a value beyond a 
 it were on it. Trees are trees of raw features, and split far values as they split all others.
 
 A long tail is no error: its values lead from the others to the furthest without a gap. Linear
-leaves have to know what they predict there, so that regression keeps tails. Splits alone gain by
-cutting them: trees for classes were 0.2 points more accurate on 24 tables.
+leaves have to know what they predict there; and trees for classes, trained on cut tails, were 1.3
+points less accurate on held-out samples of Segment, and no more accurate on 22 tables.
 """
 
 import numpy as np
@@ -187,11 +187,11 @@ def winsorized(X, low, high):
     return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
 
-def weaken_rows(near, X, sample_weight, low, high, center, fill=None):
+def weaken_rows(near, X, center):
     """Let the far values of a row together pull no more than one: changes `near` in place.
 
     A row with gross errors in many features lies far from all others even at the fences, and would
-    turn linear models. Values of tails, to which others lead without a gap, stay.
+    turn linear models.
 
     Parameters
     ----------
@@ -199,20 +199,10 @@ def weaken_rows(near, X, sample_weight, low, high, center, fill=None):
         The samples between fences.
     X : ndarray of shape (n_samples, n_features)
         Dense samples.
-    sample_weight : ndarray of shape (n_samples,)
-    low, high : ndarray of shape (n_features,)
-        The fences.
     center : ndarray of shape (n_features,)
-    fill : ndarray of shape (n_features,), default=None
-        As for `fences`.
     """
-    rows = np.flatnonzero((near != X).sum(axis=1) > 1)
-    if not len(rows):       # most data: fences of tails would be measured for nothing
-        return
-    tail_low, tail_high = fences(X, sample_weight, fill=fill)
-    low, high = np.minimum(low, tail_low), np.maximum(high, tail_high)
-    is_far = np.clip(X[rows], low, high) != X[rows]
-    has_several = is_far.sum(axis=1) > 1
-    rows, is_far = rows[has_several], is_far[has_several]
-    count, moved = is_far.sum(axis=1, keepdims=True), near[rows].astype(np.float64)
+    is_far = near != X
+    rows = np.flatnonzero(is_far.sum(axis=1) > 1)
+    is_far, moved = is_far[rows], near[rows].astype(np.float64)
+    count = is_far.sum(axis=1, keepdims=True)
     near[rows] = np.where(is_far, center + (moved - center) / count, moved)

@@ -302,8 +302,7 @@ class Problem:
         """The scaling in which split weights are trained, measured on the training samples."""
         return self._once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
-            None if self.standardize is False else self.moments,
-            keep_tails=not self.loss.is_classifier, fill=self.fill))
+            None if self.standardize is False else self.moments, fill=self.fill))
 
     @property
     def winsorized(self) -> "Problem":
@@ -324,8 +323,7 @@ class Problem:
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
             if not sparse.issparse(self.X):
-                weaken_rows(near["X"], self.X, self.sample_weight, scaling.low, scaling.high,
-                            scaling.center, self.fill)
+                weaken_rows(near["X"], self.X, scaling.center)
         y = self._winsorized_targets()
         training = self.sample_weight > 0
         if not np.array_equal(y[training], self.y[training]):

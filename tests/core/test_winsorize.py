@@ -210,7 +210,7 @@ def test_leaves_are_refitted_to_raw_samples(loss):
     y = np.repeat([0, 1, 0], [4, 4, 1])
     problem = problem_of(X, y if loss.is_classifier else y[:, None].astype(float), loss)
     limit = problem.scaling.high[0]
-    assert limit == (19.0 if loss.is_classifier else 7.0)    # the last value before the gap
+    assert limit == 7.0     # the last value before the gap
     beyond = Tree([[1.0]], [0.5 * (limit + 100.0)], [~0], [~1], np.zeros((2, problem.n_outputs)))
     found = problem._refit_moved(beyond)
     assert found == problem.refit_leaves(beyond)

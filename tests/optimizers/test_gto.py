@@ -252,7 +252,7 @@ def test_a_disturbed_tree_is_found_again(seed):
 
 def test_it_stops_where_nothing_is_to_be_gained():
     X, y = (part[:300] for part in load_breast_cancer(return_X_y=True))
-    X = winsorized(X, *fences(X, np.ones(len(X)), keep_tails=False))
+    X = winsorized(X, *fences(X, np.ones(len(X))))
     model = ObliqueTreeClassifier(
         3, init="oc1", optimizer=GTO(), validation_fraction=None, random_state=0).fit(X, y)
     assert model.score(X, y) == 1.0

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_leaves import logistic
 from ngdt._methods.linear_leaves.log_loss import minimise_log_loss
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models
@@ -131,7 +130,7 @@ def test_steps_lower_the_loss_in_any_coordinates(seed, n_classes, n, is_diagonal
 def test_a_tree_without_splits_is_logistic_regression(data, C):
     X, y = data(return_X_y=True)
     weight = np.random.default_rng(0).integers(1, 3, len(y)).astype(float)
-    X = winsorized(X, *fences(X, weight, keep_tails=False))
+    X = np.clip(X, *np.quantile(X, [0.01, 0.99], axis=0))    # without far values
     Z = StandardScaler().fit(X, sample_weight=weight).transform(X)
     expected = LogisticRegression(C=C / weight.mean(), tol=1e-8, max_iter=10_000).fit(
         Z, y, sample_weight=weight).predict_proba(Z)
