@@ -159,6 +159,13 @@ def test_candidates_that_are_no_better_leave_the_race(compete):
     assert compete(problem(300), 0.6, 0.1)[0].candidates["n_folds"] == [1, 1, 1]
 
 
+def test_those_far_ahead_of_the_first_are_compared_until_one_is_clearly_better(compete):
+    """One fold does not tell the second and the third, whose lead over the first is clear."""
+    result, steps, _ = compete(problem(900), 0.9, 0.05, 0.043, 0.06)
+    assert result.candidates["chosen"][:4] == [False, False, True, False]
+    assert [len(step.seen) for step in steps] == [1, 2, 2, 1]
+
+
 def test_errors_are_means_with_standard_errors(compete):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 300)
     given = problem(300).replace(sample_weight=weight)
