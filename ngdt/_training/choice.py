@@ -201,8 +201,9 @@ def choose(choice, deadline):
     """Train the candidates of a `Choice` without the samples of each fold, and test them on these.
 
     After each fold, candidates leave that are no better than the first one; and, where another one
-    is far ahead of it, all that are no better than this one. The candidates of a fold share the time until the deadline, and further folds are left out. After Ctrl-C, a
-    KeyboardInterrupt, the choice has what was tested until then.
+    is far ahead of it, all that are no better than this one. The candidates of a fold share the
+    time until the deadline, and further folds are left out. After Ctrl-C, a KeyboardInterrupt, the
+    choice has what was tested until then.
     """
     n = len(choice.folds)
     for k, fold in enumerate(choice.folds):
