@@ -63,7 +63,7 @@ print(export_text(models["model tree"], precision=2))
 
 ValidationCurveDisplay.from_estimator(
     ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0), X, y,
-    param_name="max_leaf_nodes", param_range=range(2, 6), cv=5, score_type="test", score_name="R²")
+    param_name="max_leaf_nodes", param_range=range(2, 6), cv=3, score_type="test", score_name="R²")
 plt.xlabel("largest number of leaves")
 plt.xticks(range(2, 6))
 plt.ylim(bottom=0.0)

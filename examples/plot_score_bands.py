@@ -43,6 +43,6 @@ plt.show()
 forest = RandomForestClassifier(random_state=0)
 pruned = ObliqueTreeClassifier(init="pruned", optimizer=None, random_state=0)
 models = {"score bands": tree, "random forest": forest, "pruned tree": pruned}
-accuracy = {name: cross_val_score(model, X, y, cv=5).mean() for name, model in models.items()}
+accuracy = {name: cross_val_score(model, X, y, cv=3).mean() for name, model in models.items()}
 for name, right in accuracy.items():
     print(f"{name:14} {100 * right:.1f} %")
