@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, serves, short
+from helpers import StopAt, serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.soft.run import SoftOptimizer
 from ngdt.initializers import CO2, INITIALIZERS
@@ -47,14 +47,27 @@ def tree_of(algorithm, loss, **parameters):
         "max_depth": 7, "random_state": 0, "validation_fraction": None} | parameters)
 
 
+def cases_in_forms(is_included=lambda algorithm: True):
+    """Cases with dense or sparse samples, in turn over the losses; both where there is one loss.
+
+    The tests of the kernels have all pairs.
+    """
+    by_algorithm, forms = {}, (np.asarray, sparse.csr_array)
+    for case in CASES:
+        by_algorithm.setdefault(str(case[0]), []).append(case)
+    return pytest.mark.parametrize(("algorithm", "loss", "form"), [
+        (*case, form) for same in by_algorithm.values() for k, case in enumerate(same)
+        for form in (forms if len(same) == 1 else [forms[k % 2]]) if is_included(case[0])],
+        ids=lambda value: getattr(value, "__name__", str(value)))
+
+
 @cache
 def fitted(algorithm, loss, form=np.asarray):
     """The tree of all samples, which tests must not change."""
     return tree_of(algorithm, loss, standardize=True).fit(form(X), Y)
 
 
-@FORMS
-@cases()
+@cases_in_forms()
 def test_samples_of_weight_zero_do_not_exist(algorithm, loss, form):
     weight = np.random.default_rng(0).integers(0, 3, len(Y))
     used, wild, y = weight > 0, X.copy(), Y.copy()
@@ -66,8 +79,7 @@ def test_samples_of_weight_zero_do_not_exist(algorithm, loss, form):
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
 
 
-@FORMS
-@cases(lambda algorithm: not algorithm.is_stochastic)
+@cases_in_forms(lambda algorithm: not algorithm.is_stochastic)
 def test_a_weight_of_k_is_k_samples(algorithm, loss, form):
     random = np.random.default_rng(0)
     weight = random.integers(0, 4, len(Y), np.intp)
@@ -82,8 +94,7 @@ def test_a_weight_of_k_is_k_samples(algorithm, loss, form):
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-@FORMS
-@cases()
+@cases_in_forms()
 def test_threads_change_no_bit(algorithm, loss, form):
     one = fitted(algorithm, loss, form)
     three = tree_of(algorithm, loss, standardize=True, n_jobs=3).fit(form(X), Y)
