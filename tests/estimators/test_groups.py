@@ -142,6 +142,7 @@ def test_groups_of_one_sample_change_no_tree(model, data):
 
 
 @pytest.mark.usefixtures("few_trial_trees")
+@pytest.mark.usefixtures("short_trial")
 def test_groups_of_one_sample_change_no_forest():
     X, y = (each[:200] for each in DIABETES)
     model = ObliqueForestRegressor(8, max_samples=0.4, oob_score=True, random_state=0)

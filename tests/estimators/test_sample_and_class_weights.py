@@ -107,6 +107,7 @@ def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
     np.testing.assert_allclose(near, expected, rtol=1e-9)   # but for rounding
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("estimator", [
     ObliqueTreeRegressor(leaf="constant", random_state=0),
@@ -115,7 +116,7 @@ def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
     ObliqueForestRegressor(init="random_oblique", n_estimators=2, random_state=0),
 ], ids=["tree", "monotone", "forest", "random"])
 def test_the_unit_of_small_weights_changes_no_default(estimator):
-    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    X, y = make_friedman1(100, noise=1.0, random_state=0)
     expected, small = (
         clone(estimator).fit(X, y, np.full(len(y), unit)).predict(X) for unit in (1.0, 2.0**-60))
     np.testing.assert_array_equal(small, expected)

@@ -227,6 +227,7 @@ def test_linear_leaves_of_given_features(forest, iris):
     assert used <= {0, 2}
 
 
+@pytest.mark.usefixtures("short_soft_training")
 def test_products_of_features_are_left_to_linear_leaves():
     """R2 of one tree was 0.79, of forests without trees that have linear leaves 0.59."""
     X = np.random.default_rng(0).normal(size=(1200, 8))
