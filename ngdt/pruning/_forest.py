@@ -103,13 +103,13 @@ def prune_forest(forest, X, y, *, tol=0.0, sample_weight=None):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from ngdt import ObliqueForestClassifier
     >>> from ngdt.pruning import prune_forest
-    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = ObliqueForestClassifier(10, init="info_gain", optimizer=None, random_state=0)
-    >>> X_held_out, y_held_out = X[500:800], y[500:800]
-    >>> score = forest.fit(X[:500], y[:500]).score(X_held_out, y_held_out)
+    >>> X_held_out, y_held_out = X[300:], y[300:]
+    >>> score = forest.fit(X[:300], y[:300]).score(X_held_out, y_held_out)
     >>> smaller = prune_forest(forest, X_held_out, y_held_out, tol=0.02)
     >>> smaller.score(X_held_out, y_held_out) >= score - 0.02
     True

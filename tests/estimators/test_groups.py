@@ -136,6 +136,7 @@ def test_rare_classes_and_large_groups_are_spread_over_the_folds():
     (ObliqueTreeRegressor(init="info_gain", optimizer="tao", leaf="linear", max_depth=3,
                           random_state=0), DIABETES),
 ], ids=["default", "fraction", "ssgd", "pruned", "linear", "tao"])
+@pytest.mark.usefixtures("short_soft_training")
 def test_groups_of_one_sample_change_no_tree(model, data):
     X, y = data[0][:150, :10], data[1][:150]
     assert model.fit(X, y).tree_ == model.fit(X, y, groups=np.arange(150)).tree_
@@ -198,6 +199,7 @@ def test_groups_of_any_labels_are_the_same():
     ObliqueTreeClassifier(3, optimizer=SSGD(epochs=5), random_state=0, validation_fraction=0.5),
 ], ids=["default", "fraction", "ssgd", "ssgd, fraction"])
 @pytest.mark.parametrize("n_groups", [2, 3, 40])
+@pytest.mark.usefixtures("short_soft_training")
 def test_no_tree_is_tested_on_groups_that_it_was_trained_on(model, n_groups, monkeypatch):
     X, y = CANCER[0][:200, :10], CANCER[1][:200]
     groups = np.random.default_rng(1).integers(0, n_groups, len(y))

@@ -39,6 +39,7 @@ def test_balanced_class_weight_counts_by_sample_weight(iris):
 @BOTH
 @pytest.mark.parametrize("unit", [2.0**600, 2.0**1000], ids=["2**600", "2**1000"])
 @pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("short_soft_training")
 def test_errors_of_large_weights_have_squares(estimator, unit):
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = (X[:, 0] > 0.1).astype(int)
