@@ -171,14 +171,20 @@ def digits(all_digits):
     return X[:600], y[:600]
 
 
-@pytest.fixture
-def two_blas_threads():
-    """BLAS with threads of its own."""
-    from threadpoolctl import threadpool_info, threadpool_limits
+@pytest.fixture(scope="session")
+def thread_pools():
+    """The libraries with threads; to look for them takes longer than most tests."""
+    from threadpoolctl import ThreadpoolController
 
-    if not any(each["user_api"] == "blas" for each in threadpool_info()):
+    return ThreadpoolController()
+
+
+@pytest.fixture
+def two_blas_threads(thread_pools):
+    """BLAS with threads of its own."""
+    if not thread_pools.select(user_api="blas").lib_controllers:
         pytest.skip("this BLAS has no threads")
-    with threadpool_limits(2, user_api="blas"):
+    with thread_pools.limit(limits=2, user_api="blas"):
         yield
 
 
