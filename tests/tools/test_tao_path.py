@@ -261,7 +261,7 @@ def test_scores_are_those_of_paths_over_the_folds(digits):
 
 
 def test_one_standard_error_buys_a_smaller_tree():
-    X, y = (each[::2] for each in load_breast_cancer(return_X_y=True))
+    X, y = (each[1::2] for each in load_breast_cancer(return_X_y=True))
     best, small = (
         TAOPathCV(tao_tree(2), Cs=7, cv=3, rule=rule).fit(X, y)
         for rule in ("best", "one_standard_error"))
