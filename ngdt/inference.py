@@ -453,7 +453,7 @@ def _check_output(tree, output):
 
 
 def _is_tree_monotone(tree, direction, output):
-    """Whether a tree is proved to be monotone, None if it is unknown, and a pair if it is not."""
+    """Proof that a tree is monotone, True, a pair that breaks it, or None if it is unknown."""
     climbs, score = Climbs(tree, direction), monotone_output(tree.values, output)
     low, high = np.nonzero(climbs.possible & (score[:, None] > score))
     is_proved = True

@@ -90,7 +90,7 @@ class Climbs:
         return low, high
 
     def can_climb(self, low, high):
-        """Whether samples can climb from leaf to leaf.
+        """Tell whether samples can climb from leaf to leaf.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Climbs:
         return found
 
     def _decide(self, low, high):
-        """Whether a climb is possible, or None if a linear program has to tell.
+        """Tell whether a climb is possible, or None if a linear program has to.
 
         By Lawson and Hanson's least distance programming: non-negative least squares find the
         nearest sample within both cells, or prices that prove that there is none. Of few splits,

@@ -103,9 +103,11 @@ class SummarizesTree:
             text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if _chosen(self):
+            by_probabilities = ", or much better probabilities"
             sentences += _competition(
                 self, "On held-out samples, the first one wins unless another has a clear lead, in "
-                "standard errors:") or ["It was not compared with other trees."]
+                f"standard errors{by_probabilities * hasattr(self, 'classes_')}:") or [
+                    "It was not compared with other trees."]
         elif self.baseline_kept_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])

@@ -118,7 +118,7 @@ class Growth:
 
     @property
     def was_cut(self):
-        """Whether the deadline ended the training, or shortened the training of a tree."""
+        """True if the deadline ended the training, or shortened the training of a tree."""
         return self.problem.control.deadline.has_cut or any(tree.was_cut for tree in self.trees)
 
     def add(self, plan, what="trees"):

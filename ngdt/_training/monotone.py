@@ -128,7 +128,7 @@ def _threshold(products, is_right, weight):
 
 
 def kinds_of_splits(tree, directions):
-    """Whether the scores of the splits rise, 1, fall, -1, or stay, 0, where features move.
+    """Kinds of splits: whether scores rise, 1, fall, -1, or stay, 0, where features move.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def competed(model, **columns):
 
 OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
 HEAD = ("On held-out samples, the first one wins unless another has a clear lead, in standard "
-        "errors:\n")
+        "errors, or much better probabilities:\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
