@@ -28,8 +28,8 @@ MIN_LEAD, MIN_LOSS_LEAD = 1.5, 1.0
 # classes, a tree of four leaves has as few errors as a logistic regression in bands, by luck.
 TIE = 1.0
 # Lead over the first candidate with which the remaining folds are only for those that may be better
-# still: with one fold, a tree of four levels won on digits, one point worse than one of eight.
-STOP_LEAD = 5.0
+# still: by one fold, a tree of four levels won on digits, two points worse than one of eight.
+FAR_LEAD = 5.0
 # Least logarithm of a probability of which losses are compared, of one in a million: a linear model
 # is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
 MIN_LOG_PROBABILITY = np.log(1e-6)
@@ -213,9 +213,9 @@ def choose(choice, deadline):
             break
         choice.alive = [each for each in choice.alive if choice.may_win(each)]
         winner = choice.ranked()[0]
-        if choice.lead(winner) > STOP_LEAD:
-            choice.alive = [each for each in choice.alive if each is not choice.first
-                            and (each is winner or choice.lead(each, winner) > 0.0)]
+        if choice.lead(winner) > FAR_LEAD:
+            choice.alive = [each for each in choice.alive
+                            if each is winner or choice.lead(each, winner) > 0.0]
         if len(choice.alive) == 1:
             break
 

@@ -8,17 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from ngdt._methods.linear_leaves.lasso import (
-    MAX_FEATURES,
-    chosen_by_lasso,
-    most_correlated,
-)
-from ngdt._methods.linear_leaves.models import (
-    ScaledSamples,
-    fit_models,
-    node_type,
-    with_models,
-)
+from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, chosen_by_lasso, most_correlated
+from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, node_type, with_models
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.choice import least
