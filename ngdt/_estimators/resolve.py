@@ -149,7 +149,7 @@ def resolve_init(estimator, optimizers, fitted):
         return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
     if isinstance(init, FrozenEstimator):   # as in a search, which clones all other estimators
         init = init.estimator
-    if isinstance(init, BaseDecisionTree) or hasattr(type(init), "kind_"):
+    if hasattr(type(init), "cost_complexity_pruning_path"):     # a tree, of scikit-learn or ours
         check_is_fitted(init, msg=(
             "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
             "the fitted state of the estimators in it: pass the Tree instead.)"))

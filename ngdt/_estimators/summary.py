@@ -141,6 +141,15 @@ class SummarizesTree:
 class SummarizesForest:
     """Mixin of forests, which say of what trees they are."""
 
+    @property
+    def kind_(self) -> str:
+        """Kinds of the trees (`ObliqueTreeClassifier.kind_`), with the number of each: "forest:
+        tree trained as a whole by TAO (60), random oblique tree (40)".
+        """
+        check_is_fitted(self)
+        kinds = Counter(tree.kind_ for tree in self).most_common()
+        return f"forest: {', '.join(f'{kind} ({n})' for kind, n in kinds)}"
+
     def summary(self) -> str:
         """Say which trees the forest has, and how many leaves.
 
@@ -149,11 +158,9 @@ class SummarizesForest:
         str
             The kinds of the trees (`ObliqueTreeClassifier.kind_`), and a table of `candidates_`.
         """
-        check_is_fitted(self)
-        kinds = Counter(tree.kind_ for tree in self).most_common()
-        listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
+        kinds = self.kind_.removeprefix("forest: ")
         return "\n".join([
-            f"{self._outcome().capitalize()} in all: {listed}.",
+            f"{self._outcome().capitalize()} in all: {kinds}.",
             *_competition(self, "The numbers of each kind were chosen on held-out samples:")])
 
     def _outcome(self):

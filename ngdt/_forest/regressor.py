@@ -131,6 +131,9 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         y (for the Poisson loss, of the square of its mean), NaN if it was not estimated, ``share``
         the part of the trees that is to be of this kind, and ``n_trees`` the number of those that
         were trained.
+    kind_ : str
+        Kinds of the trees (`ObliqueTreeRegressor.kind_`), with the number of each: "forest: tree
+        trained as a whole by TAO (60), random oblique tree (40)". See `summary`.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the importances of the trees. The sum is 1, or 0 if no tree has splits.
     oob_score_ : float

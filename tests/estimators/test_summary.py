@@ -155,6 +155,8 @@ def test_models_of_files_have_a_kind_and_a_summary():
     assert ngdt.load(GOLDEN / "regressor-1.ngdt").kind_ == "greedy tree, with linear leaves"
     assert ngdt.load(GOLDEN / "forest-1.ngdt").summary() == (
         "Forest of 2 trees with 11 leaves in all: tree trained as a whole by Annealed (2).")
+    assert ngdt.load(GOLDEN / "forest-1.ngdt").kind_ == (
+        "forest: tree trained as a whole by Annealed (2)")
 
 
 # -- summaries -------------------------------------------------------------------------------------
