@@ -31,15 +31,15 @@ from ngdt._estimators.summary import SummarizesTree
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
-from ngdt._selection.default import default_tree
-from ngdt._selection.train import PrunedTree, train
+from ngdt._selection.candidates import default_candidates, named_candidates
+from ngdt._selection.default import best_tree
+from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.numbers import count
 from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT_OR_ZERO
 from ngdt._util.warn import warn
 from ngdt.explanation._tree import ExplainsTree
-from ngdt.initializers import RandomComplete
 from ngdt.pruning._sequence import pruning_sequence
 
 # Number of samples below which a later batch ruins a tree. One of 400 samples had an R² of 0.83:
@@ -73,13 +73,12 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                             checkpoint=self.checkpoint, before=self.tree_ if resume else None)
         leaves = resolve_leaves(self, run.fitted["_table"], problem)
         optimizers = resolve_optimizers(self, leaves)
-        is_default = is_auto(self.init) and not resume
-        is_soft = optimizers and optimizers[0].default_init == RandomComplete.name
-        if is_default and (is_auto(self.optimizer) or (is_auto(self.max_depth) and is_soft)):
-            run.result = default_tree(
-                problem, self.validation_fraction, leaves=leaves,
-                optimizers=() if is_auto(self.optimizer) else optimizers,
-                seconds_per_sample=run.seconds_per_sample)
+        is_named = self.optimizer is not None and is_auto(self.validation_fraction)
+        if is_auto(self.init) and not resume and (is_auto(self.optimizer) or is_named):
+            run.result = best_tree(
+                problem, default_candidates(problem, leaves) if is_auto(self.optimizer) else
+                named_candidates(problem, optimizers, not is_auto(self.max_depth)),
+                self.validation_fraction, leaves=leaves, seconds_per_sample=run.seconds_per_sample)
             return
         init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
@@ -89,10 +88,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
                 optimizers = [*optimizers, leaves.linear]
             init = self._scaled(init, problem, run)
-        # A default initial tree is no choice of the user: the pruned tree is to be beaten.
-        baseline = PrunedTree(run.problem.max_depth) if is_default and optimizers else None
-        run.result = train(problem, init, optimizers, baseline=baseline,
-                           validation_fraction=self.validation_fraction)
+        run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
         """Train the present tree further on some samples, or the first one."""

@@ -37,12 +37,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     ----------
     max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
-        limit, and "auto" none where held-out samples choose the size: where trees compete by
-        default, for the pruned tree that a trained one has to beat, and for `init` "pruned" or
-        "model_tree" without an optimizer. Where soft training is named without `init`, it is the
-        better of two depths. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves,
-        but no more leaves than samples, if that is larger; "random_complete" makes no deeper trees.
-        A tree given as `init` keeps its depth.
+        limit, and "auto" none where held-out samples choose the size: where trees compete, and for
+        `init` "pruned" or "model_tree" without an optimizer. Elsewhere, "auto" is 8, or the depth
+        that gives each class 32 leaves, but no more leaves than samples, if that is larger;
+        "random_complete" makes no deeper trees. A tree given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.
@@ -112,14 +110,13 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     random_state : int, RandomState or None, default=None
         Seed of the validation samples, of random initial trees and of the optimizers.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Share of the samples of each class that decide which tree is kept; the winner by default is
-        trained on all samples afterwards. "auto": the default trees compete on three folds or, from
-        2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
-        samples to validation: half of it to choose epochs and subtrees, the other half to compare
-        the result with the baseline; below 20 000 samples three folds replace that comparison,
-        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
-        is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
-        held out, whatever this is.
+        Which samples decide which tree is kept. "auto": trees compete on three folds or, from 2000
+        samples on, on a third of them, and the winner is trained on all: the default trees or, with
+        an `optimizer` but no `init`, its tree and the pruned one. A number is the share
+        of the samples of each class that replaces these folds. With an `optimizer`, these are not
+        trained on, but choose epochs and subtrees, and nothing competes; with an `init` as well,
+        "auto" stands for a tenth of 2000 or more samples. 0 and None leave out nothing. With
+        `X_val` in `fit`, no sample of X is held out, whatever this is.
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics.
     class_weight : dict, "balanced" or None, default=None
@@ -160,19 +157,19 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     n_iter_ : int
         Number of epochs.
     candidates_ : dict of lists
-        One entry per tree that competed: by default, with ``init="auto"`` and ``optimizer="auto"``,
-        and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
-        is its name, ``error`` the share of misclassified samples among those that it was not
-        trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples
+        One entry per tree that competed: by default, and where an `optimizer`, but neither `init`
+        nor `validation_fraction` was given; else empty. ``candidate`` is its name, ``error`` the
+        share of misclassified samples among those that it was not trained on, ``standard_error``
+        the error's own, ``log_loss`` the log loss on these samples
         with probabilities of at least 1e-6, ``lead`` how many standard errors of the difference it
         is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
         of folds after which it left the race or won, ``chosen`` whether it won, and ``shrinkage``
         how strongly its leaves are drawn to the nodes above, in samples. Only errors of the same
         ``n_folds`` can be compared.
     baseline_kept_ : bool
-        Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
-        pruned greedy tree. It is kept where no other tree was better on validation samples or
-        folds. If `optimizer` was given, `fit` warns of it.
+        Whether the fitted tree is not a trained one: the pruned greedy tree or a single leaf, which
+        won; or, where nothing competed, the initial tree, as the training made it worse. If
+        `optimizer` was given, `fit` warns of it.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
         feature, normalised in each node and averaged over the nodes, weighted by how much each

@@ -139,7 +139,7 @@ class TableEstimator(
                         Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
             print(indent(self.summary(), "[ngdt] "))
-        for text in self._surprises():
+        for text in () if run.interrupted else self._surprises():
             warn(text)
         run.warn()
         return self

@@ -1,4 +1,4 @@
-"""Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
+"""Resolve the parameters of an estimator to an initializer, optimizers and loss."""
 
 from itertools import zip_longest
 from math import ceil

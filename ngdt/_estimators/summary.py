@@ -132,7 +132,9 @@ class SummarizesTree:
         """Texts of warnings: another tree than was asked for, or one with a single label."""
         one_label = _one_label(self)
         found = [" ".join(one_label)] if one_label else []
-        if self.baseline_kept_ and not is_auto(self.optimizer):
+        # A race that a single leaf wins warns itself.
+        is_leaf = not self.tree_.n_internal and _chosen(self)
+        if self.baseline_kept_ and not is_auto(self.optimizer) and not is_leaf:
             found.append(
                 f"{_kept(self)} With validation_fraction=None, fit returns the trained tree.")
         return found
@@ -181,8 +183,8 @@ def _origin(estimator, tree):
                      if chosen.startswith(kind.noun)), Pruned.noun)
     init = estimator.init
     if is_auto(init):
-        if estimator.baseline_kept_:    # in a warm start, it is the tree that was there
-            return Pruned.noun if tree.n_nonzero <= tree.n_internal else _GIVEN
+        if estimator.baseline_kept_ and tree.n_nonzero > tree.n_internal:
+            return _GIVEN       # a warm start has kept the tree that was there
         first = next(iter(_optimizers(estimator)), None)
         if isinstance(first, str):
             first = OPTIMIZERS.get(first, SSGD)     # which "auto" stands for
@@ -235,11 +237,11 @@ def _one_label(estimator):
 
 
 def _kept(estimator):
-    """The sentence on a baseline that was kept."""
-    names = _trained_by(estimator)
-    by = f" by {' and '.join(names)}" if names else ""
-    return (f"The baseline was kept, a {estimator.kind_}: training{by} was not clearly "
-            "better.")
+    """The sentence on a tree that was kept in place of the trained one."""
+    if _chosen(estimator):
+        return (f"A {estimator.kind_} was kept: on held-out samples, it was clearly better than "
+                "the tree that the optimizer trained.")
+    return f"The initial tree was kept, a {estimator.kind_}: training made it worse."
 
 
 def _competition(estimator, head):

@@ -10,11 +10,12 @@ from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
+from ngdt._methods.random.random_complete import default_depth
 from ngdt._selection import policy
-from ngdt._selection.sample import most_to_compare_on
+from ngdt._selection.sample import most_to_compare_on, unit_of_weights
 from ngdt._selection.train import Candidate
 from ngdt._training.wide_data import RowSpan
-from ngdt.initializers import InfoGain, RandomComplete, ScoreBands
+from ngdt.initializers import INITIALIZERS, InfoGain, RandomComplete, ScoreBands
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
@@ -42,9 +43,9 @@ def default_candidates(problem, leaves=CONSTANT):
 
 
 def for_small_weights(candidates, problem):
-    """Candidates whose parameters count samples: small weights, such as of sum 1, are no counts."""
-    unit = problem.sample_weight[problem.sample_weight > 0].mean()
-    if unit > 1.0 - 1e-6:   # balanced weights have a mean of 1 but for rounding
+    """Candidates whose parameters count samples in the unit of the weights."""
+    unit = unit_of_weights(problem)
+    if unit == 1.0:
         return candidates
     return [replace(each, optimizers=_in_unit(each.optimizers, unit),
                     final=None if each.final is None else _in_unit(each.final, unit))
@@ -59,14 +60,34 @@ def _in_unit(optimizers, unit):
         else each for each in optimizers)
 
 
-def soft_candidates(problem, optimizers):
-    """The trees that compete if soft optimizers are given, but no size: of two depths, or pruned.
+def named_candidates(problem, optimizers, has_depth):
+    """What competes if optimizers are given: trees that these train, and the pruned tree.
 
-    The larger depth is preferred: a method that is asked for gives way only to what is clearly
-    better.
+    With a depth, the initial tree is grown to it; without one, it is the pruned tree, and a larger
+    one for many classes. Soft trees have two depths then, the larger one preferred: a method that
+    is asked for gives way only to what is clearly better.
     """
-    return [*_soft(problem, _depths(problem)[::-1], tuple(optimizers), name=optimizers[0].name),
-            Candidate("pruned", "pruned")]
+    for each in optimizers:
+        each.check(problem)
+    first = optimizers[0]
+    init, name, chain = INITIALIZERS[first.default_init](), _name_of(first), tuple(optimizers)
+    most = default_depth(problem)
+    if isinstance(init, RandomComplete):
+        limit = init.depth(problem)
+        found = _soft(problem, [limit] if has_depth else _depths(problem)[::-1], chain, name=name)
+    elif has_depth:
+        found = [Candidate(name, init, chain)]
+    elif isinstance(init, InfoGain):
+        found = [Candidate(name, "initial", chain)]
+        if most > policy.MAX_TRAINED_DEPTH:
+            found.append(Candidate(f"{name} depth={most}", init, chain, max_depth=most))
+    else:
+        found = [Candidate(name, init, chain, max_depth=most)]
+    return [*found, Candidate("pruned", "pruned")]
+
+
+def _name_of(optimizer):
+    return optimizer.name or type(optimizer).__name__
 
 
 def has_defaults(linear):

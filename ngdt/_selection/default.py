@@ -1,4 +1,4 @@
-"""The default: candidates are compared on held-out samples, and the winner is trained on all."""
+"""The race: candidates are compared on held-out samples, and the winner is trained on all."""
 
 from functools import cached_property, partial
 from time import monotonic
@@ -9,7 +9,7 @@ from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
-from ngdt._selection.candidates import CONSTANT, default_candidates, soft_candidates
+from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
@@ -35,14 +35,13 @@ _ONE_TARGET = ("y is the same in all samples, and the model predicts it for all 
                "with other values of y")
 
 
-def default_tree(problem, validation_fraction="auto", *, leaves=CONSTANT, optimizers=(),
-                 seconds_per_sample=0.0):
-    """Compare the default candidates, and train the winner on all samples.
+def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTANT,
+              seconds_per_sample=0.0):
+    """Compare the candidates, and train the winner on all samples.
 
-    With soft optimizers, the candidates are trees of several sizes that these train. A given
-    fraction replaces the folds of `fold_samples`. Without any, the first candidate wins. Some
-    samples of large data decide; with a deadline, as many as there is time to read. Errors in the
-    table of the result are shares of misclassified samples, or losses of standardised targets.
+    A given fraction replaces the folds of `fold_samples`. Without any, the first candidate wins.
+    Some samples of large data decide; with a deadline, as many as there is time to read. Errors in
+    the table of the result are shares of misclassified samples, or losses of standardised targets.
     Ctrl-C raises Stopped, with the best tree of the folds, or the winner as far as it has been
     trained if that is better. Validation samples of the problem are given apart, and are the only
     fold: candidates are trained on all others.
@@ -53,8 +52,6 @@ def default_tree(problem, validation_fraction="auto", *, leaves=CONSTANT, optimi
         If the targets are all equal, or if the limits allow no split or no tree is better than a
         single leaf, though the depth is not limited to it.
     """
-    candidates = soft_candidates(problem, optimizers) if optimizers else (
-        default_candidates(problem, leaves))
     race = _Race(problem, candidates, validation_fraction, leaves, seconds_per_sample)
     try:
         race.run()

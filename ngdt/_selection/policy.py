@@ -4,21 +4,12 @@ Numbers of samples are those of the training samples, leads are in standard erro
 difference, and shares of time are those of the time until the deadline.
 """
 
-# --- a named method against the baseline: `train` ------------------------------------------------
+# --- a named method alone: `train` ---------------------------------------------------------------
 
-# Number of samples below which folds decide: half of a tenth of them is too few to tell a gain of
-# four points from chance, and a few more trainings take seconds.
-CROSS_VALIDATION_SAMPLES = 20_000
-# Lead over the baseline that the trained tree must have, on samples that neither has seen.
-MIN_GAIN = 2.0
-# Lead that the choice of epochs and subtrees on the same samples cannot explain: it gained four
-# standard errors on labels of which a quarter was random.
-SELECTION_BIAS = 6.0
-# Shares of time for the training, before the comparison; of this time, for the initial tree; and
-# of the time left for the comparison, for the baseline.
-TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
+# Share of time for the initial tree.
+INITIAL_TIME = 0.3
 
-# --- the default: on which samples ---------------------------------------------------------------
+# --- a race: on which samples ---------------------------------------------------------------
 
 # Numbers of samples, and of values of X, above which only some of the samples are compared on. With
 # 15 000 of the 54 000 samples of Connect4, a tree of half the depth was chosen, 2.4 points worse.

@@ -24,6 +24,12 @@ def draw(problem, n_drawn):
     return problem_of(problem, np.union1d(np.flatnonzero(drawn), problem.validation_samples))
 
 
+def unit_of_weights(problem):
+    """The weight that counts as one sample: 1, or the mean of small weights, as of a sum of 1."""
+    mean = problem.sample_weight[problem.sample_weight > 0].mean()
+    return 1.0 if mean > 1.0 - 1e-6 else mean   # balanced weights have a mean of 1 but for rounding
+
+
 def draw_in_time(problem, seconds_per_sample):
     """The problem, or one of as many samples as can be trained on until the deadline.
 

@@ -6,7 +6,6 @@ from sklearn.base import is_classifier
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
-from ngdt._selection.policy import MIN_GAIN
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
@@ -15,6 +14,9 @@ from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
 from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
+
+# Lead over the baseline that the trained tree must have, in standard errors of the difference.
+_MIN_GAIN = 2.0
 
 # Share of the training in the progress that is shown.
 TRAINING_WORK = 0.85
@@ -69,7 +71,7 @@ def _trained(estimator, optimizer, data):
         other = within_limits(
             partitions.sums(other).fit_leaves(other), data.limits, partitions.sums)
         gain, squares = partitions.total(saved, sum, other, tree)
-        kept = not gain > MIN_GAIN * np.sqrt(squares)
+        kept = not gain > _MIN_GAIN * np.sqrt(squares)
     return TrainingResult(
         other if kept else tree, history_of(optimizer, result.history), kept), interrupted
 

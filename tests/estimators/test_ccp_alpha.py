@@ -101,13 +101,12 @@ def test_classes_are_weighted():
 
 
 @pytest.mark.parametrize("validation_fraction", ["auto", 0.3])
-def test_the_baseline_is_pruned_too(validation_fraction):
+def test_the_initial_tree_is_pruned_too(validation_fraction):
     X, y = WINE
     model = ObliqueTreeClassifier(
         3, init="info_gain", optimizer=SSGD(epochs=2), ccp_alpha=10.0, random_state=0,
         validation_fraction=validation_fraction).fit(X, y)
     assert model.get_n_leaves() == 1
-    assert model.baseline_kept_
 
 
 def test_partial_fit_does_not_prune():

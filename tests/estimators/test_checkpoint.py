@@ -130,7 +130,8 @@ def test_drawn_seed_is_that_of_the_checkpoint(path, killed_after):
 def begun(path, killed_after):
     """A model whose training was killed."""
     model = ObliqueTreeClassifier(
-        2, optimizer=Annealed(steps=60), checkpoint=os.fspath(path), random_state=0)
+        2, init="random_complete", optimizer=Annealed(steps=60), checkpoint=os.fspath(path),
+        random_state=0)
     assert killed_after(model, X, LABELS, 3)
     return model
 
@@ -199,7 +200,7 @@ def test_full_disk_loses_no_training(error, begun, path, monkeypatch):
             begun.fit(X, LABELS)
     assert len(found) == 1
     assert path.read_bytes() == before
-    assert same(begun, small(Annealed(steps=60))[0].fit(X, LABELS))
+    assert same(begun, small(Annealed(steps=60), init="random_complete")[0].fit(X, LABELS))
 
 
 @pytest.mark.filterwarnings("ignore:Training was interrupted")

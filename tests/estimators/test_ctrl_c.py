@@ -6,12 +6,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import ngdt._estimators.base
 import ngdt._selection.train
-from helpers import Interruption, StopAt, Wrecker
+from helpers import Interruption, StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import SSGD, Annealed, Regrow
+from ngdt.optimizers import SSGD, Regrow
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 FRACTIONS = pytest.mark.parametrize("fraction", ["auto", 0.3, None])
@@ -35,44 +35,15 @@ def test_while_subtrees_are_regrown(estimator, fraction, digits, monkeypatch):
     X, y = digits
     stop = Interruption(monkeypatch, Regrow, "_optimize", 1)
     model = estimator(
-        3, optimizer=[SSGD(epochs=4), Regrow()], validation_fraction=fraction, random_state=0)
+        3, init="info_gain", optimizer=[SSGD(epochs=4), Regrow()], validation_fraction=fraction,
+        random_state=0)
     fit_interrupted(model, X, y, 4)
     ((_, trained, _),) = stop.seen
     alone = model._targets.unscale_leaf_values(trained, SquaredLoss()).predict(X)
     np.testing.assert_allclose(model.tree_.predict(X), alone)
 
 
-@BOTH
-@pytest.mark.parametrize("fraction", ["auto", 0.3])
-def test_while_the_baseline_grows(estimator, fraction, digits, monkeypatch):
-    X, y = digits
-    stop = Interruption(monkeypatch, InfoGain, "_initialize", 1)
-    quick = Annealed(steps=60, batch_size=60)
-    model = estimator(3, optimizer=quick, validation_fraction=fraction, random_state=0)
-    n_epochs = 60 // -(-420 // 60) if fraction == 0.3 else 6
-    with pytest.warns(ConvergenceWarning, match="interrupted after"):
-        model.fit(X, y)
-    assert len(stop.seen) == 1
-    assert model.n_iter_ >= n_epochs - 1
-    assert not model.baseline_kept_
-    assert model.get_n_leaves() > 1
-    assert model.predict(X).shape == y.shape
-    # It is the tree that the optimizer made.
-    without = estimator(3, init="random_complete", optimizer=quick, random_state=0)
-    if fraction == "auto":
-        assert model.tree_ == without.set_params(validation_fraction=None).fit(X, y).tree_
-
-
-def test_while_a_baseline_that_won_grows_from_all_samples(digits, monkeypatch):
-    X, y = digits
-    stop = Interruption(monkeypatch, InfoGain, "_initialize", 2)
-    model = ObliqueTreeClassifier(4, optimizer=Wrecker(), validation_fraction=0.3)
-    fit_interrupted(model, X, y, 0)
-    assert len(stop.seen) == 2
-    assert not model.tree_.values.any()
-
-
-@pytest.mark.parametrize("call", [2, 3])
+@pytest.mark.parametrize("call", [1, 2])
 @pytest.mark.parametrize("told", [False, True])
 def test_while_folds_are_trained(call, told, digits):
     class Interrupted(SSGD):
@@ -87,14 +58,13 @@ def test_while_folds_are_trained(call, told, digits):
             raise KeyboardInterrupt
 
     X, y = digits
-    X, y = X[:300], y[:300]     # few, so that the folds are asked
-    # Better than the pruned tree on the first fold, and not so clearly that it ends there.
     model = ObliqueTreeClassifier(3, optimizer=Interrupted(epochs=5), random_state=0)
-    fit_interrupted(model, X, y, 5)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        model.fit(X, y)
     assert Interrupted.calls == call
-    trained = ObliqueTreeClassifier(
-        3, optimizer=SSGD(epochs=5), validation_fraction=None, random_state=0).fit(X, y)
-    assert model.tree_ == trained.tree_
+    # The pruned tree of the fold, or the tree that was trained on it.
+    assert model.baseline_kept_ == (call == 1)
+    assert model.score(X, y) > 0.5
 
 
 @BOTH
@@ -131,7 +101,7 @@ def test_twice(estimator, iris, monkeypatch):
 
 @BOTH
 @pytest.mark.parametrize(("owner", "name"), [
-    (InfoGain, "_initialize"), (SSGD, "_optimize"), (ngdt._estimators.base, "train")])
+    (InfoGain, "_initialize"), (ngdt._estimators.base, "best_tree")])
 def test_before_the_first_epoch(estimator, owner, name, iris, monkeypatch):
     X, y = iris
     fitted = estimator(3, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)

@@ -10,10 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._estimators import base
 from ngdt._selection import default as _default
 from ngdt._selection import policy
 from ngdt._selection.candidates import CONSTANT, Leaves, default_candidates
-from ngdt._selection.default import default_tree
+from ngdt._selection.default import best_tree
 from ngdt._selection.train import Candidate
 from ngdt._training import folds as _folds
 from ngdt._training.choice import Choice, Score
@@ -59,15 +60,14 @@ def no_leaf(monkeypatch):
 
 
 @pytest.fixture
-def compete(monkeypatch, no_leaf):
+def compete(no_leaf):
     """Let stubs compete: their shares of wrong samples, in order."""
     def run(problem, *wrong, fraction="auto", final=None):
         steps = [Step(share) for share in wrong]
         finals = [Step(share) for share in wrong]
-        monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-            Candidate(str(step.wrong), "initial", (step,), (last,))
-            for step, last in zip(steps, finals, strict=True)])
-        return default_tree(problem, fraction), steps, finals
+        candidates = [Candidate(str(step.wrong), "initial", (step,), (last,))
+                      for step, last in zip(steps, finals, strict=True)]
+        return best_tree(problem, candidates, fraction), steps, finals
     return run
 
 
@@ -105,7 +105,7 @@ def test_the_first_one_wins_unless_another_is_clearly_better(compete, n, ahead, 
     assert table["lead"][1] == pytest.approx(np.sign(ahead) * np.sqrt(abs(ahead))) or not is_last
 
 
-def test_probabilities_decide_where_errors_are_equal(no_leaf, monkeypatch):
+def test_probabilities_decide_where_errors_are_equal(no_leaf):
     """The same splits, one of them with probabilities that are all the same but for who wins."""
     class Sure(Step):
         def _optimize(self, tree, problem):
@@ -113,11 +113,10 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf, monkeypatch):
                 values=[[5.0, 0.0], [0.0, 5.0]]), {"loss": [0.5]})
 
     for unsure, sure in ((0.05, 0.05), (0.05, 0.06)):
-        monkeypatch.setattr(_default, "default_candidates", lambda *_, unsure=unsure, sure=sure: [
-            Candidate("unsure", "initial", (Step(unsure),)),
-            Candidate("sure", "initial", (Sure(sure),))])
+        candidates = [Candidate("unsure", "initial", (Step(unsure),)),
+                      Candidate("sure", "initial", (Sure(sure),))]
         # Of the same errors, those that are surer of what is right; with many more, none.
-        table = default_tree(problem(300)).candidates
+        table = best_tree(problem(300), candidates).candidates
         assert table["chosen"] == [sure > unsure, sure == unsure, False]
 
 
@@ -333,7 +332,7 @@ def test_leaves_use_the_given_features_only(max_depth):
 @pytest.mark.parametrize("name", ["model tree, tao", "model tree"])
 def test_leaves_are_clipped_only_if_they_are_to_be(name, monkeypatch):
     X, y = (part[:100] for part in load_diabetes(return_X_y=True))
-    monkeypatch.setattr(_default, "default_candidates", lambda *args: [
+    monkeypatch.setattr(base, "default_candidates", lambda *args: [
         each for each in default_candidates(*args) if each.name == name])
     fitted = ObliqueTreeRegressor(leaf=LinearLeaves(clip=False), random_state=0).fit(X, y)
     assert fitted.tree_.slopes is not None
@@ -462,7 +461,7 @@ def test_threads_change_nothing(estimator, data):
     assert one.candidates_ == more.candidates_
 
 
-def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf, monkeypatch):
+def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf):
     class Late(Step):
         """Fails, and takes all the time that is left."""
 
@@ -470,32 +469,27 @@ def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf,
             problem.control.deadline.stop()
             return super()._optimize(tree, problem)
 
-    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        Candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
-        Candidate("worse", "initial", (Step(0.3),), (Step(0.3),))])
+    candidates = [Candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
+                  Candidate("worse", "initial", (Step(0.3),), (Step(0.3),))]
     deadline = Deadline.after(60.0)
     given = problem(300, control=Control(deadline))
-    result = default_tree(given.replace(y=(given.X > 0.1).astype(float)))
+    result = best_tree(given.replace(y=(given.X > 0.1).astype(float)), candidates)
     assert deadline.is_stopped
     assert result.tree.thresholds[0] == 0.1
 
 
-def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf, monkeypatch):
+def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf):
     # Better on the folds, but its last training makes more errors on the very samples it is for.
     given = problem(300)
     given = given.replace(y=(given.X > 0.1).astype(float))
     steps = [Step(0.1), Step(0.12), Step(0.12)]
-    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        Candidate("failing", "initial", (steps[0],), (Step(0.4),)),
-        Candidate("next", "initial", (steps[1],), (steps[2],))])
-    result = default_tree(given)
+    failing = Candidate("failing", "initial", (steps[0],), (Step(0.4),))
+    result = best_tree(given, [failing, Candidate("next", "initial", (steps[1],), (steps[2],))])
     assert result.candidates["chosen"] == [False, True, False]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
-    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
-        Candidate("failing", "initial", (steps[0],), (Step(0.4),)),
-        Candidate("too", "initial", (steps[1],), (Step(0.3),))])
-    assert default_tree(given).candidates["chosen"] == [False, True, False]
+    result = best_tree(given, [failing, Candidate("too", "initial", (steps[1],), (Step(0.3),))])
+    assert result.candidates["chosen"] == [False, True, False]
 
 
 @pytest.mark.usefixtures("short_soft_training")
@@ -558,13 +552,15 @@ def test_a_soft_optimizer_without_a_size_gets_the_best_of_two(optimizer):
     assert fitted.candidates_["candidate"] == [
         "annealed depth=8", "annealed depth=2", "pruned", "single leaf"]
     limited = ObliqueTreeClassifier(3, optimizer=optimizer, random_state=0).fit(X, y)
-    assert limited.candidates_ == {}
+    assert limited.candidates_["candidate"] == ["annealed depth=3", "pruned", "single leaf"]
     assert limited.get_depth() <= 3
 
 
 def test_given_parts_do_not_race():
     X, y = (part[:100] for part in load_breast_cancer(return_X_y=True))
-    for given in ({"optimizer": "tao"}, {"optimizer": None}, {"init": "info_gain"}):
+    for given in ({"optimizer": "tao", "validation_fraction": 0.3}, {"optimizer": None},
+                  {"optimizer": "tao", "validation_fraction": None},
+                  {"optimizer": "tao", "init": "co2"}, {"init": "info_gain"}):
         fitted = ObliqueTreeClassifier(2, random_state=0, **given).fit(X, y)
         assert fitted.candidates_ == {}
 

@@ -68,7 +68,8 @@ def fail(metrics):
 @pytest.mark.parametrize("check_input", [False, True])
 def test_a_first_fit_that_fails_leaves_no_tree(iris, check_input):
     X, y = iris
-    model = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3), callback=fail)
+    model = ObliqueTreeClassifier(
+        2, init="info_gain", optimizer=SSGD(epochs=3), callback=fail)
     before = dict(vars(model))
     with pytest.raises(RuntimeError, match="no more"):
         model.fit(X, y)

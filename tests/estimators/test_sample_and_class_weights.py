@@ -65,10 +65,13 @@ def of_method(method, is_classifier, unit):
         estimator = ObliqueTreeClassifier(loss=LogLoss(pseudo_count=unit), random_state=0)
     if type(method) in INITIALIZERS.values():
         return estimator.set_params(init=method, max_depth=3, optimizer=None)
-    return estimator.set_params(optimizer=method, max_depth=3, leaf="auto")
+    return estimator.set_params(
+        optimizer=method, max_depth=3, leaf="auto", validation_fraction=None)
 
 
 def of_tao(unit, estimator=ObliqueTreeRegressor, **parameters):
+    if estimator is ObliqueTreeRegressor:
+        parameters["validation_fraction"] = None
     return estimator(optimizer=TAO(0.1 / unit), random_state=0, **parameters)
 
 
@@ -121,6 +124,14 @@ def test_the_unit_of_small_weights_changes_no_default(estimator):
     expected, small = (
         clone(estimator).fit(X, y, np.full(len(y), unit)).predict(X) for unit in (1.0, 2.0**-60))
     np.testing.assert_array_equal(small, expected)
+
+
+def test_leaves_of_small_weights_have_probabilities():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:200, :10], y[:200]
+    model = ObliqueTreeClassifier(max_depth=3, random_state=0)
+    of_first = model.fit(X, y, np.full(len(y), 2.0**-60)).predict_proba(X)[:, 0]
+    assert np.ptp(of_first) > 0.8
 
 
 @BOTH

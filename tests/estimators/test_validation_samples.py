@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from helpers import Wrecker
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.folds import hold_out
-from ngdt._util.stopped import Stopped
 from ngdt.optimizers import SSGD
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -50,19 +48,21 @@ def test_auto_holds_out_a_tenth_of_many_rows(rows, held):
 
 @BOTH
 @pytest.mark.parametrize("fraction", [0.2, "auto"])
-def test_a_worse_result_loses_to_the_pruned_tree_grown_on_all_samples(estimator, fraction, digits):
+def test_a_worse_result_loses_to_the_greedy_tree(estimator, fraction, digits):
     fitted = estimator(
         4, optimizer=Wrecker(), validation_fraction=fraction, random_state=0).fit(*digits)
     assert fitted.baseline_kept_
-    assert fitted.tree_ == estimator(
-        4, init="pruned", optimizer=None, random_state=0).fit(*digits).tree_
+    if fraction == "auto":
+        pruned = estimator(4, init="pruned", optimizer=None, random_state=0).fit(*digits)
+        np.testing.assert_array_equal(fitted.apply(digits[0]), pruned.apply(digits[0]))
 
 
-@pytest.mark.parametrize(("init", "name"), [
-    ("auto", "pruned greedy tree"), ("info_gain", "greedy tree")])
-def test_training_says_that_the_baseline_is_kept(init, name, digits):
+@pytest.mark.parametrize(("init", "message"), [
+    ("auto", "^A pruned greedy tree was kept: on held-out samples, it was clearly better"),
+    ("info_gain", "^The initial tree was kept, a greedy tree: training made it worse")])
+def test_training_says_that_the_baseline_is_kept(init, message, digits):
     model = ObliqueTreeClassifier(4, init=init, optimizer=Wrecker(), random_state=0)
-    with pytest.warns(UserWarning, match=f"was kept, a {name}:"):
+    with pytest.warns(UserWarning, match=message):
         model.fit(*digits)
     assert model.baseline_kept_
 
@@ -81,20 +81,6 @@ def test_a_perfect_tree_is_not_wrecked_without_a_word(fraction, kept, digits):
         init=start, optimizer=Wrecker(), validation_fraction=fraction).fit(*digits)
     assert fitted.baseline_kept_ == kept
     assert (fitted.tree_ == start.tree_) == kept
-
-
-def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):
-    class Interrupted(Wrecker):
-        calls = 0
-
-        def _optimize(self, tree, problem):
-            Interrupted.calls += 1
-            raise Stopped(tree)
-
-    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
-        fitted = ObliqueTreeClassifier(4, optimizer=Interrupted()).fit(*digits)
-    assert Interrupted.calls == 1
-    assert fitted.tree_ == ObliqueTreeClassifier(4, optimizer=None).fit(*digits).tree_
 
 
 def test_without_held_out_rows_nothing_competes(digits):

@@ -236,7 +236,8 @@ def test_the_penalty_is_the_best_one_on_other_samples():
     (1e30 * np.arange(8.0)[:, None], np.arange(8) > 3)])
 @pytest.mark.parametrize("penalty", ["auto", 0.0, 10.0, np.inf])
 def test_little_to_learn_from(X, y, penalty):
-    fitted = ObliqueTreeClassifier(1, optimizer=LinearLeaves(penalty=penalty)).fit(X, y)
+    fitted = ObliqueTreeClassifier(
+        1, optimizer=LinearLeaves(penalty=penalty), validation_fraction=None).fit(X, y)
     probability = fitted.predict_proba(X)
     assert np.isfinite(probability).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1.0)

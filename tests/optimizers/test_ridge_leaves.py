@@ -199,7 +199,8 @@ def test_shift_and_scale_of_the_target_are_those_of_predictions(diabetes):
 def test_the_penalty_is_the_best_one_on_other_samples(form):
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 3))
-    options = dict(max_depth=1, optimizer=LinearLeaves(), random_state=0)
+    options = dict(
+        max_depth=1, optimizer=LinearLeaves(), validation_fraction=None, random_state=0)
     straight = ObliqueTreeRegressor(**options).fit(form(X), X @ [1.0, 2.0, 3.0])
     noise = ObliqueTreeRegressor(**options).fit(form(X), random.normal(size=300))
     assert straight.score(form(X), X @ [1.0, 2.0, 3.0]) > 0.999

@@ -438,7 +438,9 @@ def test_a_node_minimises_what_liblinear_does(form, penalty, C):
 def test_the_result_is_stored_in_the_smaller_form(C, is_sparse):
     X, y = load_digits(return_X_y=True)
     penalty = "l2" if C == 100.0 else "l1"
-    tree = ObliqueTreeClassifier(max_depth=5, optimizer=TAO(C, penalty=penalty)).fit(X, y).tree_
+    model = ObliqueTreeClassifier(
+        max_depth=5, optimizer=TAO(C, penalty=penalty), validation_fraction=None)
+    tree = model.fit(X, y).tree_
     assert tree.is_sparse == is_sparse
 
 
@@ -473,7 +475,7 @@ def test_log_loss_may_decide_which_side_is_better():
     X, y = load_digits(return_X_y=True)
     start = ObliqueTreeClassifier(max_depth=5, optimizer=None).fit(X, y)
     tree = ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(loss="log_loss", C=0.3)).fit(X, y)
+        max_depth=5, optimizer=TAO(loss="log_loss", C=0.3), validation_fraction=None).fit(X, y)
     losses = [-np.log(fitted.predict_proba(X)[np.arange(len(y)), y]).mean()
               for fitted in (start, tree)]
     assert losses[1] < 0.7 * losses[0]

@@ -46,7 +46,8 @@ CASES = {
     "classes": (ObliqueTreeClassifier(**GREEDY), X, CLASSES, None),
     "weighted classes": (
         ObliqueTreeClassifier(**GREEDY, class_weight="balanced"), TABLE, CLASSES, WEIGHT),
-    "oblique": (ObliqueTreeClassifier(3, optimizer="tao"), sparse.csr_array(X), CLASSES, None),
+    "oblique": (ObliqueTreeClassifier(3, optimizer="tao", validation_fraction=None),
+                sparse.csr_array(X), CLASSES, None),
     "linear classes": (ObliqueTreeClassifier(**GREEDY | LINEAR), X, CLASSES, None),
     "squared": (ObliqueTreeRegressor(**REGRESSION), X, VALUES, WEIGHT),
     "two targets": (

@@ -33,8 +33,9 @@ class Regrow(Optimizer):
     target depends on single features, or where an oblique split is inaccurate because of few
     samples and many noise features. The result is a mixture of oblique and axis-aligned splits.
 
-    Use it as the last optimizer of a list such as ``optimizer=[SSGD(), Regrow()]``. Without
-    validation samples it changes nothing.
+    Use it as the last optimizer of a list such as ``optimizer=[SSGD(), Regrow()]``. It needs
+    validation samples, of a number as `validation_fraction` of the estimator or of `X_val`, and
+    changes nothing without.
 
     Parameters
     ----------
