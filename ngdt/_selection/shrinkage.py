@@ -8,6 +8,7 @@ import numpy as np
 from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
 from ngdt._selection import policy
+from ngdt._selection.sample import unit_of_weights
 from ngdt._training.choice import least
 from ngdt._util.arrays import log_probabilities
 from ngdt.losses import LogLoss
@@ -44,7 +45,8 @@ def shrunk_values(problem, tree, strengths):
         Logarithms of probabilities.
     """
     samples = problem.training_samples
-    leaf, weight = problem.apply(tree, samples), problem.sample_weight[samples]
+    leaf = problem.apply(tree, samples)
+    weight = problem.sample_weight[samples] / unit_of_weights(problem)
     best = problem.fit_leaves(leaf, samples, tree.n_leaves).argmax(axis=1)
     counts = sums_below(tree, class_weights(
         leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
