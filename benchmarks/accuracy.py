@@ -116,7 +116,8 @@ def _chains(data, depth, seed, chains):
     loss, k = LogLoss(), int(y.max()) + 1
     weight, validation = hold_out(np.ones(len(y)), 0.1, y, seed)
     problem = Problem(
-        X, loss.encode(y, k), loss, k, weight, validation, max_depth=depth, random_state=seed)
+        X, loss.encode(y, k), loss, k, weight, validation, random_state=seed).limited(
+            max_depth=depth)
 
     def row(init, method, make):
         begin = time.process_time()

@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 
 from ngdt import Tree
 from ngdt._core.structure import balanced_children
-from ngdt._training.problem import Problem
+from ngdt._training.problem import Limits, Problem
 from ngdt.export import export_text
 from ngdt.initializers import ModelTree
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
@@ -70,8 +70,9 @@ def make_problem(X, y, loss="log_loss", sample_weight=None, *, n_outputs=None, *
             int(np.max(y)) + 1 if loss.is_classifier else np.reshape(y, (len(y), -1)).shape[1])
     if sample_weight is None:
         sample_weight = np.ones(X.shape[0])
+    limits = {name: fields.pop(name) for name in Limits._fields if name in fields}
     return Problem(X, loss.encode(np.asarray(y), n_outputs), loss, n_outputs,
-                   np.asarray(sample_weight, dtype=np.float64), **fields)
+                   np.asarray(sample_weight, dtype=np.float64), **fields).limited(**limits)
 
 
 def iris_problem(loss=None, form=np.asarray, **fields):
@@ -95,8 +96,8 @@ def oblique_problem(loss, *, form=np.asarray, seed=0, n=80, max_depth=4):
     y = (X @ [1.0, -1.0, 0.5] > 0.2) ^ (random.random(n) < 0.05)
     y = y.astype(float)[:, None] if loss.is_classifier else y[:, None] + 0.1 * X[:, :1]
     weight = random.choice([0.0, 0.5, 1.0, 2.0], n)
-    return Problem(
-        form(X), y, loss, 2 if loss.is_classifier else 1, weight, max_depth=max_depth), X
+    return Problem(form(X), y, loss, 2 if loss.is_classifier else 1, weight).limited(
+        max_depth=max_depth), X
 
 
 @st.composite
@@ -124,7 +125,7 @@ def hard_problems(draw):
     validation = (weight == 0).astype(float) if (weight == 0).any() else None
     return tree, Problem(
         sparse.csr_array(X) if draw(st.booleans()) else X, y, loss, k, weight, validation,
-        max_depth=3, standardize=standardize)
+        standardize=standardize).limited(max_depth=3)
 
 
 # --- algorithms of the registries ----------------------------------------------------------------

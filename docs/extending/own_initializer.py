@@ -20,11 +20,11 @@ class MedianTree(Initializer):
 
     def check(self, problem):
         super().check(problem)  # the types and ranges above
-        if self.depth is None and problem.max_depth is None:
+        if self.depth is None and problem.limits.max_depth is None:
             raise ValueError("MedianTree needs a depth, or an estimator with max_depth")
 
     def _initialize(self, problem):
-        depth = problem.max_depth if self.depth is None else self.depth
+        depth = problem.limits.max_depth if self.depth is None else self.depth
         rng = np.random.default_rng(problem.random_state)
         m, p = 2**depth - 1, problem.X.shape[1]
         node = np.arange(m)

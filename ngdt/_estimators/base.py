@@ -125,7 +125,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
     def _sized(self, problem):
         """The problem with a depth, where nothing chooses the size of the initial tree."""
-        return problem.replace(max_depth=default_depth(problem)) if (
+        return problem.limited(max_depth=default_depth(problem)) if (
             is_auto(self.max_depth)) else problem
 
     def _scaled(self, tree, problem, run):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._selection.candidates import CONSTANT, Leaves
-from ngdt._training.problem import Problem
+from ngdt._training.problem import Limits, Problem
 from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.losses import LOSSES, get_loss
@@ -44,14 +44,14 @@ def resolve_problem(estimator, X, targets, sample_weight, encoder):
     n_samples, max_depth = np.count_nonzero(sample_weight), estimator.max_depth
     return Problem(
         X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss, n_outputs=encoder.n_outputs,
-        sample_weight=sample_weight,
-        # Products of integers of a few bits would overflow.
-        max_depth=None if max_depth is None or is_auto(max_depth) else int(max_depth),
-        min_samples_split=sample_count(estimator.min_samples_split, n_samples, 2),
-        min_samples_leaf=sample_count(estimator.min_samples_leaf, n_samples, 1),
-        max_leaf_nodes=None if estimator.max_leaf_nodes is None else int(estimator.max_leaf_nodes),
-        min_impurity_decrease=encoder.scale_impurity(estimator.min_impurity_decrease, loss),
-        ccp_alpha=encoder.scale_impurity(estimator.ccp_alpha, loss),
+        sample_weight=sample_weight, limits=Limits(
+            # Products of integers of a few bits would overflow.
+            None if max_depth is None or is_auto(max_depth) else int(max_depth),
+            sample_count(estimator.min_samples_split, n_samples, 2),
+            sample_count(estimator.min_samples_leaf, n_samples, 1),
+            None if estimator.max_leaf_nodes is None else int(estimator.max_leaf_nodes),
+            encoder.scale_impurity(estimator.min_impurity_decrease, loss),
+            encoder.scale_impurity(estimator.ccp_alpha, loss)),
         standardize=estimator.standardize, random_state=seed_of(estimator),
         n_jobs=effective_n_jobs(estimator.n_jobs))
 

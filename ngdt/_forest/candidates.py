@@ -132,8 +132,7 @@ def _annealed(problem, p, finish, what="", **options):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
     depth = None
     if _is_large(problem):
-        limit = policy.DEEP if problem.max_depth is None else min(policy.DEEP, problem.max_depth)
-        depth = max(RandomComplete().depth(problem), limit)
+        depth = max(RandomComplete().depth(problem), problem.limits.depth(policy.DEEP))
     annealed = Annealed(
         gamma=policy.GAMMA, q=policy.Q, **_soft_options(problem, p), **options)
     return Candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))

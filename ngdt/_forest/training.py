@@ -74,10 +74,11 @@ class _Job:
         begin, candidate, sampling = monotonic(), self.candidate, self.sampling
         # Its own record of whether it was cut: other trees share the time, not the record.
         deadline = Deadline(problem.control.deadline.end)
-        limits = [each for each in (problem.max_depth, candidate.max_depth) if each is not None]
+        if candidate.max_depth is not None:
+            problem = problem.limited(max_depth=problem.limits.depth(candidate.max_depth))
         problem = problem.replace(
             control=replace(problem.control, deadline=deadline, activity=self.activity),
-            random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
+            random_state=self.seed, validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
         near = problem.near
         # Few far targets are left out, unless no others were drawn.
@@ -98,7 +99,7 @@ class _Job:
         part._check_shapes(result.tree)
         tree = far_targets.restore(for_all_features(result.tree, features, problem.X.shape[1]))
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
-            "max_depth": problem.max_depth, "random_state": self.seed,
+            "max_depth": problem.limits.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem)}
         # The result is several times as large as the attributes where weights are sparse.
         return TrainedTree(attributes, candidate.name, interrupted, deadline.has_cut,

@@ -131,12 +131,12 @@ class _Race:
         """The trained tree with the least training loss."""
         best = min(self.trained, key=lambda each: each.loss)
         problem = self.problem
-        if best.tree.n_leaves == 1 and problem.max_depth != 0:
+        if best.tree.n_leaves == 1 and problem.limits.max_depth != 0:
             y = problem.y[problem.training_samples]
             if (y == y[0]).all():
                 warn(_ONE_TARGET)
             elif best.candidate is _SINGLE_LEAF:
-                leaf, split = problem.min_samples_leaf, problem.min_samples_split
+                leaf, split = problem.limits.min_samples_leaf, problem.limits.min_samples_split
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
                      _NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
@@ -273,7 +273,7 @@ class _GreedyTrees:
     def initial(self):
         if self.pruned.depth <= policy.MAX_TRAINED_DEPTH:
             return self.pruned.initial
-        limited = self.problem.replace(max_depth=policy.MAX_TRAINED_DEPTH)
+        limited = self.problem.limited(max_depth=policy.MAX_TRAINED_DEPTH)
         return CrossValidatedPruning(limited, self.folds, self.share).initial
 
     @cached_property

@@ -33,7 +33,7 @@ class Candidate:
         is_final = fold.samples is None and self.final is not None
         optimizers = self.final if is_final else self.optimizers
         if self.max_depth is not None:
-            fold = replace(fold, problem=fold.problem.replace(max_depth=self.max_depth))
+            fold = replace(fold, problem=fold.problem.limited(max_depth=self.max_depth))
         tree, history = fold.initial(self.init), empty_history(optimizers)
         tree = freed(tree, problem) if self.free_levels else tree
         problem = problem.doing(problem.control.activity.left)

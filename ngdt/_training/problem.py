@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -52,6 +52,21 @@ class _Computed(dict):
         return type(self), (dict(self),)
 
 
+class Limits(NamedTuple):
+    """Limits of the fitted tree, as parameters of the estimators."""
+
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+
+    def depth(self, most: int) -> int:
+        """The largest depth, but no more than this."""
+        return most if self.max_depth is None else min(self.max_depth, most)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Data, loss and limits of one training run.
@@ -77,11 +92,11 @@ class Problem:
         Whether the validation samples are none of those to train on in the end: all choices are
         made on them, no other sample is held out, and the limits do not count them. False without
         validation samples.
-    max_depth : int or None
-        Largest depth of a tree that an initializer makes.
-    min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease, ccp_alpha
-        Limits of the fitted tree, as parameters of the estimators; impurities are those of the
-        encoded targets. Initializers and optimizers need not regard `ccp_alpha`.
+    limits : Limits
+        `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes`,
+        `min_impurity_decrease` and `ccp_alpha` of the estimator; impurities are those of the
+        encoded targets. `max_depth` is for initializers, and only the fit regards `ccp_alpha`. By
+        default, there are none; `limited` sets them.
     standardize : {"auto", "global", True, False}
         How features are scaled while split weights are trained.
     random_state : int
@@ -125,12 +140,7 @@ class Problem:
     sample_weight: np.ndarray
     validation_weight: np.ndarray | None = None
     own_validation: bool = False
-    max_depth: int | None = None
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    max_leaf_nodes: int | None = None
-    min_impurity_decrease: float = 0.0
-    ccp_alpha: float = 0.0
+    limits: Limits = field(default_factory=Limits)
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1
@@ -167,6 +177,20 @@ class Problem:
             computed = _Computed({
                 name: value for name, value in computed.items() if name not in outdated})
         return self._copy(computed, **changes)
+
+    def limited(self, **limits) -> "Problem":
+        """A copy with some limits replaced.
+
+        Parameters
+        ----------
+        **limits : dict
+            Values of those to replace.
+
+        Returns
+        -------
+        Problem
+        """
+        return self.replace(limits=self.limits._replace(**limits))
 
     def _copy(self, computed, **changes):
         copy = dataclasses.replace(self, **changes)

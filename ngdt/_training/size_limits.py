@@ -44,20 +44,19 @@ def enforce_limits(tree, problem):
         targets = targets_at_leaves(tree, problem)
         return np.bincount(targets.leaf, minlength=tree.n_leaves), targets
 
-    small = subtree_within_limits(_numbered(tree), problem, at_leaves)
+    small = subtree_within_limits(_numbered(tree), problem.limits, at_leaves)
     if small.n_leaves == tree.n_leaves:
         return tree
     return _with_values(small, tree, problem)
 
 
-def subtree_within_limits(tree, problem, at_leaves):
-    """The subtree within the limits of a problem, whose leaves are still to be fitted.
+def subtree_within_limits(tree, limits, at_leaves):
+    """The subtree within limits, whose leaves are still to be fitted.
 
     Parameters
     ----------
     tree : Tree
-    problem : Problem
-        Its limits.
+    limits : Limits
     at_leaves : callable
         Takes a subtree. Returns the number of samples of each leaf, and their `LeafTargets`.
 
@@ -69,18 +68,18 @@ def subtree_within_limits(tree, problem, at_leaves):
     small = tree
     while True:
         count, targets = at_leaves(small)
-        keep = large_leaves(small, count, problem.min_samples_leaf)
+        keep = large_leaves(small, count, limits.min_samples_leaf)
         if keep.all():
             break
         small = keep_reached(small, keep)
-    small = collapse(small, forbidden_splits(small, problem, count, targets))
-    if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
+    small = collapse(small, forbidden_splits(small, limits, count, targets))
+    if limits.max_leaf_nodes is not None and small.n_leaves > limits.max_leaf_nodes:
         _, targets = at_leaves(small)
-        small = prune_to_size(small, node_errors(small, targets), problem.max_leaf_nodes)
-    if problem.ccp_alpha > 0:
+        small = prune_to_size(small, node_errors(small, targets), limits.max_leaf_nodes)
+    if limits.ccp_alpha > 0:
         _, targets = at_leaves(small)
         sequence = pruning_sequence(small, targets)
-        small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
+        small = collapse(small, sequence.is_leaf(limits.ccp_alpha))
     return small
 
 
@@ -135,14 +134,13 @@ def large_leaves(tree, count, min_samples_leaf):
     return keep
 
 
-def forbidden_splits(tree, problem, count, targets):
+def forbidden_splits(tree, limits, count, targets):
     """Mask of the nodes with too few samples to be split, or a split with too small a gain.
 
     Parameters
     ----------
     tree : Tree
-    problem : Problem
-        Its limits.
+    limits : Limits
     count : ndarray of int, shape (n_leaves,)
         Number of samples of each leaf.
     targets : LeafTargets
@@ -153,12 +151,12 @@ def forbidden_splits(tree, problem, count, targets):
     """
     m = tree.n_internal
     forbidden = np.zeros(m, dtype=bool)
-    if problem.min_samples_split > 2:
-        forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
-    if problem.min_impurity_decrease > 0:
+    if limits.min_samples_split > 2:
+        forbidden |= sums_below(tree, count)[:m] < limits.min_samples_split
+    if limits.min_impurity_decrease > 0:
         impurity = node_impurities(tree, targets)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
-        least = problem.min_impurity_decrease * targets.weight.sum()
+        least = limits.min_impurity_decrease * targets.weight.sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
 

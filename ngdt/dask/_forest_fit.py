@@ -54,7 +54,7 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
         TrainingResult(tree, history_of(optimizer, history))
         for tree, history in zip(_finished(trees, drawn, data.limits), histories, strict=True)]
     # Fitted attributes and parameters of the estimator of each tree.
-    parameters = {"init": init, "optimizer": optimizer, "max_depth": data.problem.max_depth}
+    parameters = {"init": init, "optimizer": optimizer, "max_depth": data.problem.limits.max_depth}
     found = dask.compute(*(
         own.lazy_total(Description.of, Description.add, result.tree, *data.units)
         for own, result in zip(drawn, results, strict=True)))

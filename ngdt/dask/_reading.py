@@ -93,8 +93,8 @@ class Reading:
     ----------
     problem : Problem
         Problem of some of the samples, with the moments of all.
-    limits : Problem
-        The same, with the limits for all samples.
+    limits : Limits
+        For all samples.
     fitted : dict
         The fitted attributes that depend on X and y only.
     totals : ndarray or None
@@ -181,7 +181,7 @@ class Reading:
             join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
             np.concatenate([each.sample_weight for each in drawn]), False, known)
         if is_auto(estimator.max_depth):    # as in memory without competing trees
-            self.problem = self.problem.replace(max_depth=default_depth(self.problem))
+            self.problem = self.problem.limited(max_depth=default_depth(self.problem))
         self.fences, self.problem = self.problem._target_fences, self.problem.near
         # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
@@ -190,8 +190,8 @@ class Reading:
         limits = {name: sample_count(getattr(estimator, name), n_samples, low)
                   for name, low in least.items()}
         share = self.problem.X.shape[0] / n_samples
-        self.limits = self.problem.replace(**limits)
-        self.problem = self.problem.replace(control=control, **{
+        self.limits = self.problem.limits._replace(**limits)
+        self.problem = self.problem.replace(control=control).limited(**{
             name: max(low, round(share * limits[name])) for name, low in least.items()})
 
     def _known_targets(self, glances):

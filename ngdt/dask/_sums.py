@@ -117,14 +117,13 @@ def saved(block, tree, other):
     return np.array([difference.sum(), (difference**2).sum()])
 
 
-def within_limits(tree, problem, sums_of):
-    """Bring a tree within the limits of a problem, as `enforce_limits` with all samples.
+def within_limits(tree, limits, sums_of):
+    """Bring a tree within limits, as `enforce_limits` with all samples.
 
     Parameters
     ----------
     tree : Tree
-    problem : Problem
-        Problem of some of the samples, with the limits for all.
+    limits : Limits
     sums_of : callable
         Returns the `LeafSums` of a tree.
 
@@ -137,7 +136,7 @@ def within_limits(tree, problem, sums_of):
         sums = sums_of(tree)
         return sums.count.sum(axis=0), sums.targets()
 
-    small = subtree_within_limits(tree, problem, at_leaves)
+    small = subtree_within_limits(tree, limits, at_leaves)
     return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)
 
 

@@ -408,7 +408,7 @@ def test_optimizers_get_constant_leaves(name, loss):
     optimizer = short(OPTIMIZERS[name])
     if not serves(OPTIMIZERS[name](), loss) or optimizer.takes_linear_leaves:
         pytest.skip("not for this loss, or for linear leaves")
-    problem = oblique_problem(loss, max_depth=2)[0].replace(max_depth=2)
+    problem = oblique_problem(loss, max_depth=2)[0]
     k = problem.n_outputs
     constant = problem.refit_leaves(
         Tree(np.eye(1, 3), [0.1], [~0], [~1], np.ones((2, k))))

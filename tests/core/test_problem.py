@@ -10,7 +10,7 @@ from ngdt import Tree
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._training.control import Control
 from ngdt._training.folds import standard_errors_saved
-from ngdt._training.problem import Problem
+from ngdt._training.problem import Limits, Problem
 from ngdt.losses import LogLoss, SquaredLoss
 
 X = np.arange(12.0).reshape(6, 2)
@@ -29,9 +29,8 @@ MADE = ("data", "moments", "scaling", "splitter")
 # Changes, and what is not true any more afterwards.
 CHANGES = pytest.mark.parametrize(("changes", "outdated"), [
     ({}, ()),
-    ({"random_state": 3, "validation_weight": None, "n_jobs": 2, "max_depth": 1,
-      "min_samples_split": 9, "min_samples_leaf": 2, "max_leaf_nodes": 3,
-      "min_impurity_decrease": 0.1, "ccp_alpha": 0.1, "control": Control(verbose=1)}, ()),
+    ({"random_state": 3, "validation_weight": None, "n_jobs": 2, "limits": Limits(1),
+      "control": Control(verbose=1)}, ()),
     ({"sample_weight": np.ones(6)}, ("moments", "scaling", "splitter")),
     ({"standardize": False}, ("scaling",)),
     ({"y": np.ones((6, 1))}, ("splitter",)),

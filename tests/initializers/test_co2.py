@@ -46,7 +46,7 @@ def test_a_stump_is_oblique_and_cut_at_its_best_threshold(form, loss, impurity, 
 ])
 def test_no_node_gains_less_than_the_best_axis_aligned_split(loss, impurity, optimizer):
     problem, X = oblique_problem(loss)
-    tree = CO2(optimizer=optimizer).initialize(problem.replace(max_depth=4))
+    tree = CO2(optimizer=optimizer).initialize(problem.limited(max_depth=4))
     on_path = tree.decision_path(X).toarray().astype(bool)
     strictly = 0
     for node in range(tree.n_internal):
@@ -63,7 +63,7 @@ def test_no_node_gains_less_than_the_best_axis_aligned_split(loss, impurity, opt
 
 def test_a_useless_optimizer_leaves_the_axis_aligned_tree():
     problem, _ = oblique_problem(LogLoss())
-    problem = problem.replace(max_depth=3)
+    problem = problem.limited(max_depth=3)
     still = SGD(epochs=1, learning_rate=1e-30, leaf_learning_rate=0)
     tree, start = CO2(optimizer=still).initialize(problem), InfoGain().initialize(problem)
     np.testing.assert_array_equal(np.abs(tree.weights) > 1e-20, start.weights != 0)
@@ -79,7 +79,7 @@ def test_each_split_is_trained_on_the_samples_of_its_node():
             return super()._optimize(tree, problem, space)
 
     problem, X = oblique_problem(LogLoss())
-    tree = CO2(optimizer=Watched(epochs=2)).initialize(problem.replace(max_depth=2))
+    tree = CO2(optimizer=Watched(epochs=2)).initialize(problem.limited(max_depth=2))
     path = tree.decision_path(X).toarray().astype(bool)
     assert len(Watched.seen) == tree.n_internal == 3
     expected = {(problem.sample_weight * path[:, node]).tobytes() for node in range(3)}

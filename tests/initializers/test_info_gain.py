@@ -52,8 +52,8 @@ def check_exhaustive(problem):
         # Squares of these scales leave the range of doubles, which the reference cannot avoid.
         y = y / (np.abs(y).max() or 1.0)
     expected = grow(
-        X, y, problem.sample_weight, IMPURITY[problem.loss.name], problem.max_depth,
-        problem.min_samples_leaf)
+        X, y, problem.sample_weight, IMPURITY[problem.loss.name], problem.limits.max_depth,
+        problem.limits.min_samples_leaf)
     tree = InfoGain().initialize(problem)
     assert nested(tree, X, problem.sample_weight) == expected
 

@@ -411,7 +411,7 @@ def test_the_largest_subtree_within_a_limit(limit):
     X, _ = broken_line(400)
     problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared_error")
     grown = _Grown(problem, _Growth(ModelTree(), 1.0))
-    grown.problem = problem.replace(max_leaf_nodes=limit)
+    grown.problem = problem.limited(max_leaf_nodes=limit)
     sequence = grown._sequences[0]
     found, step = sequence.is_leaf_after(grown._n_steps(0.0, 0)), sequence.step
     sizes = [len(np.unique(grown._tops((step >= 0) & (step < n)))) for n in range(len(step) + 1)]

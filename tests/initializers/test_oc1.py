@@ -197,7 +197,7 @@ def test_no_node_gains_less_than_the_best_axis_aligned_split(form, loss, impurit
     oblique = strictly = 0
     for seed in range(2):
         problem, X = oblique_problem(loss, form=form, seed=seed)
-        tree = init.initialize(problem.replace(min_samples_leaf=least))
+        tree = init.initialize(problem.limited(min_samples_leaf=least))
         on_path = tree.decision_path(X).toarray().astype(bool)
         for node in range(tree.n_internal):
             rows = on_path[:, node] & (problem.sample_weight > 0)
@@ -218,7 +218,7 @@ def test_restarts_and_jumps_gain(loss, impurity):
     X = random.normal(size=(200, 6))
     y = (((X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] > X[:, 3])).astype(float))[:, None]
     problem = Problem(
-        X, y, loss, 2 if loss.is_classifier else 1, np.ones(200), max_depth=1, random_state=0)
+        X, y, loss, 2 if loss.is_classifier else 1, np.ones(200)).limited(max_depth=1)
     gains = []
     for n_restarts, n_jumps in ((0, 0), (0, 20), (20, 20)):
         tree = OC1(n_restarts, n_jumps=n_jumps).initialize(problem)

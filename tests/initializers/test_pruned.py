@@ -57,7 +57,7 @@ def errors_one_by_one(problem, folds, alphas):
     for part, test in zip(without(problem, folds), folds, strict=True):
         tree, weight = InfoGain().initialize(part.problem), problem.sample_weight[test]
         for k, alpha in enumerate(alphas):
-            pruned = enforce_limits(tree, part.problem.replace(ccp_alpha=alpha))
+            pruned = enforce_limits(tree, part.problem.limited(ccp_alpha=alpha))
             errors[k] += weight @ problem.errors(pruned, test)
             if problem.loss.is_classifier:
                 p = np.exp(problem.predictions(pruned, test))
@@ -99,7 +99,7 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, n_folds):
     best = best_of(expected, squares, problem, folds)
     pruning = CrossValidatedPruning(problem, without(problem, folds))
     assert_allclose(pruning.ccp_alpha, alphas[best])
-    assert pruning.tree == enforce_limits(tree, problem.replace(ccp_alpha=pruning.ccp_alpha))
+    assert pruning.tree == enforce_limits(tree, problem.limited(ccp_alpha=pruning.ccp_alpha))
     errors = sum(problem.sample_weight[test] @ problem.errors(pruning.fold_tree(k), test)
                  for k, test in enumerate(folds))
     assert_allclose(errors, expected[best])
@@ -117,7 +117,7 @@ def test_the_choice_of_an_initial_tree_is_the_same_among_those_with_a_split(n_fo
     wholes += [problem] * (n_folds > 1)
     trees = [InfoGain().initialize(whole) for whole in wholes]
     alphas = [alpha for alpha in candidates_of(trees[-1], wholes[-1]) if all(
-        enforce_limits(tree, whole.replace(ccp_alpha=alpha)).n_leaves > 1
+        enforce_limits(tree, whole.limited(ccp_alpha=alpha)).n_leaves > 1
         for tree, whole in zip(trees, wholes, strict=True))]
     found = errors_one_by_one(problem, folds, alphas)
     pruning = CrossValidatedPruning(problem, without(problem, folds))

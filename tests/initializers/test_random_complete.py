@@ -49,12 +49,12 @@ def test_random_complete_depends_on_the_seed_alone(problem):
     (None, 3, 3), (None, None, 8), (2, 3, 2), (4, None, 4), (0, 3, 0), (None, 0, 0), (None, 21, 8),
     (9, 3, 9)])
 def test_depth_of_random_complete(problem, own, of_problem, depth):
-    assert RandomComplete(own).initialize(problem.replace(max_depth=of_problem)).max_depth == depth
+    assert RandomComplete(own).initialize(problem.limited(max_depth=of_problem)).max_depth == depth
 
 
 def several(problem, n_outputs, n_copies):
     """A problem of many classes with so many copies of each sample."""
-    return problem.replace(max_depth=None, n_outputs=n_outputs, validation_weight=None, **{
+    return problem.limited(max_depth=None).replace(n_outputs=n_outputs, validation_weight=None, **{
         name: np.repeat(values, n_copies, axis=0) for name, values in (
             ("X", problem.X), ("y", problem.y), ("sample_weight", np.ones(len(problem.y))))})
 
@@ -62,7 +62,7 @@ def several(problem, n_outputs, n_copies):
 def test_many_classes_get_more_levels(problem):
     many = several(problem, 32, 7)      # 32 leaves each
     assert RandomComplete().initialize(many).max_depth == 10
-    assert RandomComplete().initialize(many.replace(max_depth=9)).max_depth == 9
+    assert RandomComplete().initialize(many.limited(max_depth=9)).max_depth == 9
 
 
 def test_many_classes_get_no_more_leaves_than_samples(problem):

@@ -20,20 +20,20 @@ from ngdt.losses import LogLoss
 def test_ctrl_c_while_the_first_split_is_refined_keeps_the_axis_aligned_one(
         init, owner, name, monkeypatch):
     problem, _ = oblique_problem(LogLoss())
-    expected = InfoGain().initialize(problem.replace(max_depth=1))
+    expected = InfoGain().initialize(problem.limited(max_depth=1))
     Interruption(monkeypatch, owner, name, 1, 2)
     with pytest.raises(Stopped) as caught:
         init.initialize(problem)
     np.testing.assert_array_equal(caught.value.tree.weights, expected.weights)
     np.testing.assert_allclose(caught.value.tree.values, expected.values)
     with pytest.raises(KeyboardInterrupt) as caught:
-        init.initialize(problem.replace(min_impurity_decrease=10.0))
+        init.initialize(problem.limited(min_impurity_decrease=10.0))
     assert not isinstance(caught.value, Stopped)
 
 
 def test_ctrl_c_between_restarts_keeps_the_split_of_those_before(monkeypatch):
     problem, _ = oblique_problem(LogLoss())
-    expected = OC1(n_restarts=0).initialize(problem.replace(max_depth=1))
+    expected = OC1(n_restarts=0).initialize(problem.limited(max_depth=1))
     Interruption(monkeypatch, OC1Splitter, "_descend", 2)
     with pytest.raises(Stopped) as caught:
         OC1().initialize(problem)

@@ -10,9 +10,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.tree import Tree
 from ngdt._methods.soft.run import SoftOptimizer, unit_weight
 from ngdt._training.control import Control
-from ngdt._training.problem import Problem
 from ngdt.initializers import SoftGreedy
-from ngdt.losses import SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd, OptimizerResult
 
 
@@ -57,7 +55,7 @@ class Recorder(SoftOptimizer):
 
 def test_one_easy_split_gains_nearly_all_there_is():
     problem = oblique()
-    tree = SoftGreedy().initialize(problem.replace(max_depth=1))
+    tree = SoftGreedy().initialize(problem.limited(max_depth=1))
     right = tree.apply(problem.X) == 1
     assert abs(np.mean(right == problem.y[:, 0]) - 0.5) > 0.48
     cosine = tree.weights[0].sum() / (np.linalg.norm(tree.weights[0]) * np.sqrt(5))
@@ -86,7 +84,7 @@ def test_the_threshold_is_that_of_the_stump():
             made.append(result.tree)
             return result
 
-    tree = SoftGreedy(stump=Spy()).initialize(problem.replace(max_depth=1))
+    tree = SoftGreedy(stump=Spy()).initialize(problem.limited(max_depth=1))
     assert len(made) == 1
     np.testing.assert_array_equal(tree.weights, made[0].weights)
     np.testing.assert_array_equal(tree.thresholds, made[0].thresholds)
@@ -153,7 +151,7 @@ def test_the_leaf_cap_takes_the_splits_that_gain_most():
     stump = EndToEnd(epochs=2)
     sizes = {}
     for cap in (1, 2, 5, 6):
-        tree = SoftGreedy(stump=stump).initialize(problem.replace(max_leaf_nodes=cap))
+        tree = SoftGreedy(stump=stump).initialize(problem.limited(max_leaf_nodes=cap))
         assert tree.n_leaves == cap
         leaf = tree.apply(problem.X)
         sizes[cap] = {frozenset(np.flatnonzero(leaf == j)) for j in range(cap)}
@@ -251,9 +249,9 @@ def test_the_order_in_which_nodes_are_split_does_not_matter():
     stump = EndToEnd(epochs=2)
     tree = SoftGreedy(stump=stump).initialize(problem)
     # The cap is met by the last split, so the nodes of both trees are the same.
-    capped = SoftGreedy(stump=stump).initialize(problem.replace(max_leaf_nodes=tree.n_leaves))
+    capped = SoftGreedy(stump=stump).initialize(problem.limited(max_leaf_nodes=tree.n_leaves))
     assert tree == capped
-    shallow = SoftGreedy(stump=stump).initialize(problem.replace(max_depth=2))
+    shallow = SoftGreedy(stump=stump).initialize(problem.limited(max_depth=2))
     for row in shallow.weights:
         assert (tree.weights == row).all(axis=1).any()
 
@@ -286,7 +284,7 @@ def test_regression(fields):
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 4))
     y = np.column_stack([np.abs(X @ [1.0, 1.0, 0.0, 0.0]), X[:, 2]])
-    problem = Problem(X, 5 * y + 100, SquaredLoss(), 2, np.ones(600), max_depth=5, **fields)
+    problem = make_problem(X, 5 * y + 100, "squared_error", max_depth=5, **fields)
     tree = SoftGreedy().initialize(problem)
     left = ((tree.predict(X) - problem.y) ** 2).sum() / (
         (problem.y - problem.y.mean(axis=0)) ** 2).sum()
@@ -313,11 +311,11 @@ def test_any_soft_optimizer_trains_the_stumps():
 
 def test_large_nodes_may_be_left_whole():
     problem = iris(max_depth=None)
-    tree = SoftGreedy().initialize(problem.replace(min_samples_split=60))
+    tree = SoftGreedy().initialize(problem.limited(min_samples_split=60))
     visits = tree.decision_path(problem.X).toarray().sum(axis=0)
     assert tree.n_internal
     assert (visits >= 60).all()
-    assert SoftGreedy().initialize(problem.replace(min_impurity_decrease=5.0)).n_leaves == 1
+    assert SoftGreedy().initialize(problem.limited(min_impurity_decrease=5.0)).n_leaves == 1
 
 
 def test_ctrl_c_ends_the_growth():

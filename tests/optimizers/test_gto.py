@@ -192,7 +192,7 @@ def test_the_objective_never_rises_and_the_best_tree_is_kept(form, k, start):
 @FORMS
 def test_each_linear_program_is_solved(form):
     problem = noisy(form=form, n=30)
-    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
+    start = GreedyLP().initialize(problem.limited(max_leaf_nodes=4))
     run = _FrankWolfe(GTO(), start, problem)
     X = run.X.toarray() if sparse.issparse(run.X) else run.X
     run.planes = run.initial_planes()
@@ -212,7 +212,7 @@ def test_each_linear_program_is_solved(form):
 
 def test_figures_are_those_of_the_tree_of_the_iteration():
     problem = noisy()
-    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
+    start = GreedyLP().initialize(problem.limited(max_leaf_nodes=4))
     run = _FrankWolfe(GTO(max_iter=1), start, problem)
     planes = run.initial_planes()
     history = run.run().history

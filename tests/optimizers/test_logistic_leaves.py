@@ -41,7 +41,8 @@ def class_problems(draw):
     y = random.integers(0, draw(st.integers(1, k)), (n, 1)).astype(float)
     weight = random.integers(0, 3, n) + (np.arange(n) == 0) if draw(st.booleans()) else np.ones(n)
     X = sparse.csr_matrix(X) if draw(st.booleans()) else X
-    return Problem(X, y, LogLoss(), k, weight.astype(float), max_depth=draw(st.integers(0, 2)))
+    return Problem(X, y, LogLoss(), k, weight.astype(float)).limited(
+        max_depth=draw(st.integers(0, 2)))
 
 
 def all_models(problem, penalty):

@@ -153,7 +153,7 @@ def test_many_leaves_are_monotone_in_no_time():
         X, X @ directions + X[:, 2] + random.normal(size=3000), "squared_error",
         directions=directions)
     tree = RandomOblique(1, n_nonzero=2).initialize(
-        problem.replace(directions=None, min_samples_leaf=2))
+        problem.replace(directions=None).limited(min_samples_leaf=2))
     tree = straighten(tree, problem)
     assert tree.n_leaves > 500
     fitted = monotone_leaves(tree, problem)

@@ -26,7 +26,7 @@ def checkerboard(n=240, *, loss=None, form=np.asarray, seed=0):
     held = (np.arange(n) % 3 == 0).astype(float)
     loss = loss or LogLoss()
     return Problem(form(X), y[:, None].astype(float), loss, 2 if loss.is_classifier else 1,
-                   1 - held, held, max_depth=2), X, y
+                   1 - held, held).limited(max_depth=2), X, y
 
 
 # Root x0 > 0; its right side splits well, its left side has the split but the wrong leaves.
@@ -207,7 +207,7 @@ def test_leaves_are_shrunk_towards_their_ancestors(tree, seed, pseudo_count, for
 
 def test_without_shrinking_leaves_are_means():
     problem, _, _ = checkerboard(loss=SquaredLoss())
-    greedy = InfoGain().initialize(problem.replace(max_depth=3))
+    greedy = InfoGain().initialize(problem.limited(max_depth=3))
     shrunk = ShrinkLeaves(pseudo_count=0).optimize(greedy, problem).tree
     np.testing.assert_allclose(shrunk.values, greedy.values, atol=1e-12)
 

@@ -33,7 +33,8 @@ def regression_problems(draw):
     y = X @ random.normal(size=(p, k)) / 100.0 + random.normal(size=(n, k))
     weight = random.integers(0, 3, n) + (np.arange(n) == 0) if draw(st.booleans()) else np.ones(n)
     X = FORMS[draw(st.sampled_from(sorted(FORMS)))](X)
-    return Problem(X, y, SquaredLoss(), k, weight.astype(float), max_depth=draw(st.integers(0, 3)))
+    return Problem(X, y, SquaredLoss(), k, weight.astype(float)).limited(
+        max_depth=draw(st.integers(0, 3)))
 
 
 def scaled(problem, X=None):

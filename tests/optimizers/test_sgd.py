@@ -237,7 +237,7 @@ def test_start_is_shrunk_only_where_that_moves_more_samples(watch, problem, star
 
 
 def test_an_unsplit_tree_is_returned_as_it_is(problem):
-    leaf = InfoGain().initialize(problem.replace(max_depth=0))
+    leaf = InfoGain().initialize(problem.limited(max_depth=0))
     assert SGD().optimize(leaf, problem).tree is leaf
 
 
@@ -287,7 +287,7 @@ def test_history(problem, start, optimizer):
 def test_validation_is_the_weighted_error_of_the_tree(problem):
     # Steps too small to see; on training rows, since others may lie on a threshold.
     frozen = SGD(learning_rate=1e-30, leaf_learning_rate=0, epochs=1)
-    start = InfoGain().initialize(problem.replace(max_depth=1))
+    start = InfoGain().initialize(problem.limited(max_depth=1))
     weight = problem.sample_weight * np.arange(len(problem.sample_weight))
     wrong = start.predict(problem.X).argmax(axis=1) != problem.y[:, 0]
     history = frozen.optimize(start, problem.replace(validation_weight=weight)).history

@@ -221,8 +221,8 @@ def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches():
     (128, np.asarray, None), (129, np.asarray, 0.001), (129, sparse.csr_array, None)])
 def test_subtrees_are_skipped_in_dense_trees_of_many_weights(n_features, form, cutoff):
     X = form(np.random.default_rng(0).normal(size=(60, n_features)))
-    problem = Problem(X, np.arange(60.0)[:, None] % 2, LogLoss(), 2, np.ones(60), max_depth=8,
-                      standardize=False)
+    problem = Problem(X, np.arange(60.0)[:, None] % 2, LogLoss(), 2, np.ones(60),
+                      standardize=False).limited(max_depth=8)
     found = {each: run(Annealed(steps=10, cutoff=each), problem).tree
              for each in ("auto", None, 0.001)}
     assert same_splits(found["auto"], found[cutoff])
@@ -233,8 +233,8 @@ def test_subtrees_are_skipped_in_dense_trees_of_many_weights(n_features, form, c
 def test_keep_zeros(cutoff):
     X, y = load_digits(return_X_y=True)
     X, y = np.sign(X[:300, 20:45] - 8) + 1.0, y[:300]
-    problem = Problem(X, y[:, None].astype(float), LogLoss(), 10, np.ones(300), max_depth=3,
-                      standardize=False)
+    problem = Problem(X, y[:, None].astype(float), LogLoss(), 10, np.ones(300),
+                      standardize=False).limited(max_depth=3)
     start = InfoGain().initialize(problem)
     # A threshold of zero is of no feature, and may move.
     start = Tree(start.weights, np.zeros(start.n_internal), start.children_left,
@@ -251,7 +251,7 @@ def test_keep_zeros(cutoff):
 def test_the_spatial_penalty_makes_weights_smooth():
     X, y = load_digits(return_X_y=True)
     problem = Problem(X[:300].copy(), y[:300, None].astype(float), LogLoss(), 10, np.ones(300),
-                      max_depth=3, standardize="global")
+                      standardize="global").limited(max_depth=3)
     roughness = []
     for penalty in (0.0, 0.1):
         optimizer = EndToEnd(epochs=15, learning_rate=0.02, batch_size=50,
@@ -322,7 +322,7 @@ def test_the_data_are_neither_changed_nor_copied(optimizer, dtype):
     before = X.copy()
     X.setflags(write=False)
     y = (X[:, :1] > 0.5).astype(float)
-    problem = Problem(X, y, LogLoss(), 2, np.ones(len(X)), max_depth=3)
+    problem = Problem(X, y, LogLoss(), 2, np.ones(len(X))).limited(max_depth=3)
     optimizer = type(optimizer)(**optimizer.get_params() | (
         dict(steps=10, batch_size=250) if isinstance(optimizer, Annealed)
         else dict(epochs=1, batch_size=250)))

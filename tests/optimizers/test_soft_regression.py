@@ -75,7 +75,8 @@ def test_linear_leaves_fit_a_linear_function_on_each_side():
 
 def test_a_large_penalty_makes_slopes_small():
     X, y = linear_steps()
-    problem = Problem(X, y[:, None] / y.std(), SquaredLoss(), 1, np.ones(len(y)), max_depth=2)
+    problem = Problem(X, y[:, None] / y.std(), SquaredLoss(), 1, np.ones(len(y))).limited(
+        max_depth=2)
     sizes = [np.abs(run(Annealed(leaf="linear", slope_penalty=penalty), problem).tree.slopes).max()
              for penalty in (0.0, 1e6)]
     assert sizes[1] < 0.02 < 0.5 < sizes[0]

@@ -309,7 +309,7 @@ def test_a_reversed_split_between_neighbouring_numbers():
 
 def _grown(problem, depth):
     from ngdt.initializers import InfoGain
-    return InfoGain().initialize(problem.replace(max_depth=depth))
+    return InfoGain().initialize(problem.limited(max_depth=depth))
 
 
 def test_smaller_C_gives_sparser_trees():

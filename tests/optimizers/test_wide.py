@@ -35,7 +35,7 @@ def problem_of(seed=0, *, loss=None, form=np.asarray, **changes):
     weight = random.choice([0.0, 1.0, 2.0], N)
     return Problem(
         form(X), loss.encode(y if k == 3 else y[:, None].astype(float), k), loss, k, weight,
-        max_depth=3, **changes).winsorized
+        **changes).limited(max_depth=3).winsorized
 
 
 def in_span(problem, tree):
@@ -168,7 +168,7 @@ def test_the_scaling_of_the_screen_is_that_of_the_problem_that_is_asked():
 def test_limits_are_those_of_the_problem_that_is_asked():
     problem = problem_of()
     deep = InfoGain().initialize(problem)
-    shallow = InfoGain().initialize(problem.replace(max_depth=1))
+    shallow = InfoGain().initialize(problem.limited(max_depth=1))
     assert deep.max_depth > shallow.max_depth == 1
 
 

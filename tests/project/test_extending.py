@@ -123,7 +123,7 @@ def test_an_initializer_of_your_own(median_tree, form, iris):
     assert at_leaf.sum() == 150
     assert 15 <= at_leaf.min() <= at_leaf.max() <= 22     # halved three times
     assert tree == problem.refit_leaves(tree)
-    assert tree == median_tree(3).initialize(problem.replace(max_depth=None))
+    assert tree == median_tree(3).initialize(problem.limited(max_depth=None))
     assert tree != median_tree().initialize(problem.replace(random_state=1))
     assert median_tree(0).initialize(problem).n_leaves == 1
     fitted = ngdt.ObliqueTreeClassifier(3, init=median_tree(), random_state=0).fit(form(X), y)

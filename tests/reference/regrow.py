@@ -14,7 +14,7 @@ def below(tree, node):
 def regrow(tree, problem, X):
     """Predictions for the rows X after all replacements, and the nodes replaced."""
     depth, leaf = tree.node_depths(), tree.apply(X)
-    limit = max(problem.max_depth or 0, tree.max_depth)
+    limit = max(problem.limits.max_depth or 0, tree.max_depth)
     predictions, replaced = tree.predict(X), []
     rows = np.arange(len(X))
     held = problem.validation_weight > 0
@@ -24,7 +24,7 @@ def regrow(tree, problem, X):
         if not weight.any() or not (here & held).any():
             continue
         fresh = InfoGain().initialize(
-            problem.replace(sample_weight=weight, max_depth=limit - depth[node]))
+            problem.replace(sample_weight=weight).limited(max_depth=limit - depth[node]))
         offered = np.where(here[:, None], fresh.predict(X), predictions)
         saved = problem.validation_weight * (
             problem.prediction_errors(predictions, rows)

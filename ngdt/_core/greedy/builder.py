@@ -97,7 +97,7 @@ class GrownTree:
                     self.children_right, values)
 
 
-def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
+def build(strategy: SplitStrategy, samples: np.ndarray, problem) -> GrownTree:
     """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
 
     Parameters
@@ -105,9 +105,8 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     strategy : SplitStrategy
     samples : ndarray of int32
         Samples to grow on, all with positive weights. Reordered in place.
-    limits : Problem
-        Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
-        `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
+    problem : Problem
+        Its limits hold, except `ccp_alpha`. Impurity decreases are relative to the weight of
         `samples`. At the deadline of its `control`, the remaining nodes become leaves. It is told
         the share of the samples of all levels that have been searched for splits.
 
@@ -121,7 +120,8 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
         By Ctrl-C, with the `GrownTree` so far, once there is a split; before, KeyboardInterrupt.
         A split of the root that is not yet the best one counts, so that there is a tree.
     """
-    min_gain = least_gain(strategy.weight[samples], limits)
+    min_gain = least_gain(strategy.weight[samples], problem)
+    limits, control = problem.limits, problem.control
     max_leaf_nodes = limits.max_leaf_nodes
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
     # equal gains, the counter puts the leaf that was added first to the front.
@@ -134,11 +134,11 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     def find_split(node):
         nonlocal n_searched
         n = len(node.samples)
-        if n < least or node.depth >= max_depth or not limits.control.deadline.fits():
+        if n < least or node.depth >= max_depth or not control.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
         n_searched += n
-        limits.control.activity.at(n_searched / (n_levels * len(samples)))
+        control.activity.at(n_searched / (n_levels * len(samples)))
         if split is not None and split.gain >= min_gain:
             node.split = split
             heappush(splittable, (-split.gain, next(counter), node))
@@ -178,14 +178,14 @@ def _grown(root):
         [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])
 
 
-def least_gain(sample_weight, limits):
+def least_gain(sample_weight, problem):
     """The least gain of a split that `min_impurity_decrease` admits.
 
     Parameters
     ----------
     sample_weight : ndarray
         Of the samples that a tree is grown on; ValueError unless all are positive.
-    limits : Problem
+    problem : Problem
 
     Returns
     -------
@@ -195,6 +195,7 @@ def least_gain(sample_weight, limits):
         raise ValueError("samples must have positive weights")
     # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by
     # `enforce_limits`.
-    if limits.min_impurity_decrease and (limits.loss.is_classifier or limits.loss.is_squared):
-        return limits.min_impurity_decrease * sample_weight.sum() / (1 + 1e-10)     # rounding
+    least, loss = problem.limits.min_impurity_decrease, problem.loss
+    if least and (loss.is_classifier or loss.is_squared):
+        return least * sample_weight.sum() / (1 + 1e-10)     # rounding
     return 0.0

@@ -85,9 +85,9 @@ class _Regrowth:
 
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
-        self.limits = problem.replace(
-            max_leaf_nodes=None, control=problem.control.silent(),
-            min_samples_leaf=max(problem.min_samples_leaf, params.min_samples_leaf))
+        self.grown = problem.replace(control=problem.control.silent()).limited(
+            max_leaf_nodes=None,
+            min_samples_leaf=max(problem.limits.min_samples_leaf, params.min_samples_leaf))
         self.training, self.validation = (
             SamplesByLeaf(tree, samples, problem.apply(tree, samples))
             for samples in (problem.training_samples, problem.validation_samples))
@@ -96,7 +96,7 @@ class _Regrowth:
 
     def run(self):
         depth = self.tree.node_depths()
-        limit = max(self.problem.max_depth or 0, self.tree.max_depth)
+        limit = max(self.problem.limits.max_depth or 0, self.tree.max_depth)
         greedy = {}
         try:
             for node in range(self.tree.n_internal - 1, -1, -1):
@@ -136,8 +136,8 @@ class _Regrowth:
         return candidate
 
     def _grow(self, samples, max_depth):
-        limits = self.limits.replace(max_depth=max_depth)
-        return build(self.problem.splitter, samples.copy(), limits).to_tree(self.problem)
+        grown = self.grown.limited(max_depth=max_depth)
+        return build(self.problem.splitter, samples.copy(), grown).to_tree(self.problem)
 
     def _gain(self, candidate, validation):
         """Gain of a subtree on the validation samples, in standard errors, and its errors there."""

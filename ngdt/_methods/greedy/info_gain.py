@@ -48,8 +48,8 @@ class InfoGain(Initializer):
     >>> X, y = load_iris(return_X_y=True)
     >>> loss = LogLoss()
     >>> problem = Problem(
-    ...     X, loss.encode(y, 3), loss, 3, np.ones(len(X)), max_depth=3, min_samples_leaf=5)
-    >>> InfoGain().initialize(problem)
+    ...     X, loss.encode(y, 3), loss, n_outputs=3, sample_weight=np.ones(len(X)))
+    >>> InfoGain().initialize(problem.limited(max_depth=3, min_samples_leaf=5))
     Tree(n_internal=4, n_leaves=5, n_features=4, n_outputs=3, max_depth=3)
     """
 

@@ -112,7 +112,8 @@ class CrossValidatedPruning:
     def __init__(self, problem, folds, share=None, min_folds=None):
         # Only the pruned tree is to be monotone: the whole one has too many leaves for that.
         self.problem = problem.replace(
-            validation_weight=None, ccp_alpha=0.0, directions=None, control=problem.control.quiet())
+            validation_weight=None, directions=None, control=problem.control.quiet(),
+            limits=problem.limits._replace(ccp_alpha=0.0))
         self._parts = []
         # One tree for `initial` too, grown only if it is needed.
         self._whole = cache(lambda: _Subtrees(self.problem))
@@ -134,7 +135,7 @@ class CrossValidatedPruning:
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
                 "greedy tree without held-out samples")
             self._parts.append(_Subtrees(fold.problem.replace(
-                max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0, directions=None,
+                limits=timed.limits, validation_weight=None, directions=None,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase))))
             # Another tree, and the tree of all samples, take as long.
             if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(

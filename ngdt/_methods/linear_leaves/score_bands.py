@@ -117,12 +117,10 @@ class ScoreBands(Initializer):
 
     def _limit(self, problem):
         """Number of bands within the limits of a problem."""
-        limits = [self.n_bands, max(2, len(problem.training_samples) // _SAMPLES_PER_BAND)]
-        if problem.max_leaf_nodes is not None:
-            limits.append(problem.max_leaf_nodes)
-        if problem.max_depth is not None and problem.max_depth < self.n_bands:
-            limits.append(2**problem.max_depth)
-        return min(limits)
+        limits = problem.limits
+        most = min(self.n_bands, max(2, len(problem.training_samples) // _SAMPLES_PER_BAND),
+                   limits.max_leaf_nodes or self.n_bands)
+        return min(most, 2**limits.depth(most))
 
     def _shares(self, problem):
         """Shares of the training samples in all weight, for classes of equal weight."""

@@ -65,10 +65,10 @@ class GreedyLP(InfoGain):
                 "'oc1' or 'co2'")
 
     def _initialize(self, problem):
-        max_leaf_nodes = problem.max_leaf_nodes
+        max_leaf_nodes = problem.limits.max_leaf_nodes
         # Merging equal samples changes the counts, so these limits are applied later, at the end of
         # the fit.
-        problem = distinct(problem).replace(
+        problem = distinct(problem).limited(
             max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
 
         def pruned(tree):

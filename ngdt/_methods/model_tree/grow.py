@@ -95,8 +95,9 @@ def _tree(root, problem, data):
 
 def _split(branch, problem, data, random, penalty, looks_ahead):
     """Give a branch its split and children, if it can have any."""
-    n, least = len(branch.samples), max(MIN_SAMPLES_LEAF, problem.min_samples_leaf)
-    if branch.depth == problem.max_depth or n < max(2 * least, problem.min_samples_split):
+    n, limits = len(branch.samples), problem.limits
+    least = max(MIN_SAMPLES_LEAF, limits.min_samples_leaf)
+    if branch.depth == limits.max_depth or n < max(2 * least, limits.min_samples_split):
         return False
     samples = branch.samples
     if n > _MAX_SAMPLES:
@@ -106,7 +107,7 @@ def _split(branch, problem, data, random, penalty, looks_ahead):
     if node.error <= _TINY * (node.weight @ (node.y**2).sum(axis=1)):
         return False
     search = SplitSearch(penalty, least, problem.n_jobs)
-    has_levels_below = branch.depth + 1 != problem.max_depth
+    has_levels_below = branch.depth + 1 != limits.max_depth
     split = search.look_ahead(node, random) if looks_ahead and has_levels_below else (
         search.best(node))
     if split is None:

@@ -145,8 +145,8 @@ class CrossValidatedModels:
 
     def __init__(self, problem, folds, params, share=1.0):
         self.problem = problem.replace(
-            max_depth=_max_depth(problem), validation_weight=None,
-            control=problem.control.quiet())
+            validation_weight=None, control=problem.control.quiet()).limited(
+                max_depth=_max_depth(problem))
         growths = _growths(problem, params)
         margins = [_AHEAD_MARGIN if growth.looks_ahead else 1.0 for growth in growths]
         timed = self.problem.with_time(share)
@@ -156,7 +156,7 @@ class CrossValidatedModels:
                 control = timed.control.with_time(1 / (n - k)).part(
                     1 / (n + 1), f"model tree without fold {k + 1} of {n}")
                 part = fold.problem.replace(
-                    max_depth=timed.max_depth, validation_weight=None, control=control)
+                    limits=timed.limits, validation_weight=None, control=control)
                 self._parts.append([])
                 for growth in growths:
                     self._parts[k].append(_Grown(part.doing(1 / len(growths)), growth))
@@ -240,8 +240,8 @@ class _Grown:
         problem = self.problem.doing(0.5)
         if growth.penalty is not None:
             return grow(problem, self.data, growth.penalty, looks_ahead=growth.looks_ahead)
-        return InfoGain().initialize(
-            problem.replace(min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
+        return InfoGain().initialize(problem.limited(
+            min_samples_leaf=max(problem.limits.min_samples_leaf, MIN_SAMPLES_LEAF)))
 
     def _fit_models(self, tree, by_path):
         """Fit the models of all nodes, and find the order in which pruning removes them."""
@@ -264,7 +264,7 @@ class _Grown:
 
     def _n_steps(self, alpha, penalty):
         """Number of steps of pruning, at most `max_leaf_nodes` leaves being left."""
-        sequence, limit = self._sequences[penalty], self.problem.max_leaf_nodes
+        sequence, limit = self._sequences[penalty], self.problem.limits.max_leaf_nodes
         n_steps = int(sequence.n_steps(alpha * self._unit))
         if limit is None:
             return n_steps
@@ -339,8 +339,8 @@ def _growths(problem, params):
     """Growths that compete."""
     if problem.loss.is_classifier:
         return [_Growth(params)]
-    n_leaves = problem.max_leaf_nodes
-    is_shallow = problem.max_depth is not None and problem.max_depth <= _SMALL_DEPTH
+    n_leaves = problem.limits.max_leaf_nodes
+    is_shallow = problem.limits.max_depth is not None and problem.limits.max_depth <= _SMALL_DEPTH
     is_small = is_shallow or (n_leaves is not None and n_leaves <= 2**_SMALL_DEPTH)
     penalties = _SMALL_GROWTH_PENALTIES if is_small else _GROWTH_PENALTIES
     found = [_Growth(params, each) for each in penalties]
@@ -356,6 +356,6 @@ def _growths(problem, params):
 def _max_depth(problem):
     """Largest depth of the tree for a problem, or None."""
     if not problem.loss.is_classifier:
-        return problem.max_depth
+        return problem.limits.max_depth
     largest = _FEW_DEPTH if len(problem.training_samples) < _MANY_SAMPLES else _MANY_DEPTH
-    return largest if problem.max_depth is None else min(problem.max_depth, largest)
+    return problem.limits.depth(largest)

@@ -71,9 +71,10 @@ class RandomComplete(Initializer):
         if self.max_depth is not None:
             return self.max_depth
         largest = default_depth(problem)
-        if problem.max_leaf_nodes is not None:      # all leaves are trained, none is cut off
-            largest = min(largest, int(np.ceil(np.log2(problem.max_leaf_nodes))))
-        return largest if problem.max_depth is None else min(problem.max_depth, largest)
+        limits = problem.limits
+        if limits.max_leaf_nodes is not None:      # all leaves are trained, none is cut off
+            largest = min(largest, int(np.ceil(np.log2(limits.max_leaf_nodes))))
+        return limits.depth(largest)
 
 
 def default_depth(problem):

@@ -83,19 +83,20 @@ class RandomOblique(InfoGain):
             np.random.default_rng(problem.random_state), int(self.n_candidates), len(varying),
             n_nonzero)
 
-        def grow(samples, limits):
+        def grow(samples, problem):
+            limits, deadline = problem.limits, problem.control.deadline
             builder = ObliqueBuilder(
                 splitter, samples, n_nonzero, limits.max_depth, limits.max_leaf_nodes,
                 limits.min_samples_split, limits.min_samples_leaf,
-                least_gain(splitter.weight[samples], limits))
+                least_gain(splitter.weight[samples], problem))
             for features, vectors in directions:
                 features = varying[features]
                 weights = vectors / scale[features]
                 # With a deadline, the time is checked after each node.
-                step = 1 if limits.control.deadline.is_set else len(features)
+                step = 1 if deadline.is_set else len(features)
                 for first in range(0, len(features), step):
                     nodes = slice(first, first + step)
-                    if not limits.control.deadline.fits():
+                    if not deadline.fits():
                         builder.stop()
                     elif not builder.grow(features[nodes], weights[nodes]):
                         continue

@@ -107,9 +107,10 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump):
 
 def _n_leaves(problem):
     """Number of leaves of a balanced tree within the limits."""
-    if problem.max_depth is None:
-        return problem.max_leaf_nodes
-    return min(problem.max_leaf_nodes, 2**problem.max_depth)
+    limits = problem.limits
+    if limits.max_depth is None:
+        return limits.max_leaf_nodes
+    return min(limits.max_leaf_nodes, 2**limits.max_depth)
 
 
 def _untrained(split, trunk, shape, children):
