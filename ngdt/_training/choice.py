@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ngdt._training.folds import numbered_groups, problem_without, standard_errors_saved
+from ngdt._training.folds import numbered_groups, problem_without
 from ngdt._training.problem import Problem
 from ngdt._training.size_limits import enforce_limits
-from ngdt._util.arrays import log_probabilities, power_of_two
+from ngdt._util.arrays import log_probabilities, power_of_two, standard_errors_saved
 
 # Lead over the first candidate with which another one wins, in standard errors of the paired
 # difference: in errors or, if these are a tie, in squared errors of probabilities. On 112 folds of

@@ -285,6 +285,20 @@ class Checkpoint:
 NO_CHECKPOINT = Checkpoint()
 
 
+def set_random_state(random, state):
+    """Set a random number generator to a state.
+
+    Parameters
+    ----------
+    random : RandomState
+    state : dict
+        As ``random.get_state(legacy=False)`` returns it.
+    """
+    if not 0 <= state["state"]["pos"] <= len(random.get_state()[1]):    # NumPy does not check it
+        raise ValueError("the state of the random numbers is out of range")
+    random.set_state(state)
+
+
 @dataclass(frozen=True, eq=False)
 class Control:
     """Control of a training: when it stops, and what it shows and stores.

@@ -1,4 +1,4 @@
-"""Training, validation and test samples, folds, and the comparison of errors on them."""
+"""Training, validation and test samples, and folds."""
 
 import numpy as np
 
@@ -213,24 +213,3 @@ def _shuffled(units, labels, seed, size=None):
     sizes = np.bincount(stratum)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return shuffled[order], rank, np.repeat(sizes, sizes)
-
-
-def standard_errors_saved(errors, others):
-    """The difference of two sums of weighted errors, in standard errors of the paired difference.
-
-    Parameters
-    ----------
-    errors, others : ndarray of shape (n_samples,)
-        Errors of two trees on the same samples, multiplied by sample weights.
-
-    Returns
-    -------
-    float
-        Positive if the sum of `others` is smaller.
-    """
-    saved = errors - others
-    largest = np.abs(saved).max(initial=0.0)
-    if largest == 0.0:
-        return 0.0
-    saved = saved / largest     # whose squares may overflow
-    return saved.sum() / np.sqrt((saved**2).sum())

@@ -1,4 +1,4 @@
-"""Functions of arrays: blocks of rows, units to divide by, and a softmax."""
+"""Functions of arrays: blocks of rows, units to divide by, a softmax, a comparison of errors."""
 
 import numpy as np
 
@@ -19,3 +19,38 @@ def log_probabilities(logits):
     """Logarithm of the softmax of each row; for small arrays, faster than the function of SciPy."""
     log_p = logits - logits.max(axis=1, keepdims=True)
     return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+
+
+def standard_errors_saved(errors, others):
+    """The difference of two sums of weighted errors, in standard errors of the paired difference.
+
+    Parameters
+    ----------
+    errors, others : ndarray of shape (n_samples,)
+        Errors of two trees on the same samples, multiplied by sample weights.
+
+    Returns
+    -------
+    float
+        Positive if the sum of `others` is smaller.
+    """
+    saved = errors - others
+    largest = np.abs(saved).max(initial=0.0)
+    if largest == 0.0:
+        return 0.0
+    saved = saved / largest     # whose squares may overflow
+    return saved.sum() / np.sqrt((saved**2).sum())
+
+
+def fill(array, kept):
+    """Set an array to what was kept of it.
+
+    Parameters
+    ----------
+    array, kept : ndarray
+    """
+    if kept.shape != array.shape:
+        raise ValueError(f"an array has the shape {kept.shape}, not {array.shape}")
+    array[...] = kept
+    if not np.isfinite(array).all():
+        raise ValueError("an array has numbers that are not finite")

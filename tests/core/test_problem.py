@@ -9,8 +9,8 @@ from scipy import sparse
 from ngdt import Tree
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._training.control import Control
-from ngdt._training.folds import standard_errors_saved
 from ngdt._training.problem import Limits, Problem
+from ngdt._util.arrays import standard_errors_saved
 from ngdt.losses import LogLoss, SquaredLoss
 
 X = np.arange(12.0).reshape(6, 2)

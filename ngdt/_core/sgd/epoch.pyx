@@ -13,8 +13,8 @@ moves it, so that the bits do not depend on the number of threads.
 
 import numpy as np
 
-from ngdt._core.state import fill
 from ngdt._core import threads
+from ngdt._util.arrays import fill
 
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, fmax, fmin, sqrt

@@ -10,8 +10,8 @@ from ngdt._core.greedy.builder import build
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
-from ngdt._training.folds import standard_errors_saved
 from ngdt._training.samples_by_leaf import SamplesByLeaf
+from ngdt._util.arrays import standard_errors_saved
 from ngdt._util.parameters import COUNT
 from ngdt._util.stopped import Stopped
 

@@ -13,8 +13,8 @@ epsilon fades with the moments there. It matters only to gradients of its size.)
 
 import numpy as np
 
-from ngdt._core.state import fill
 from ngdt._core import threads
+from ngdt._util.arrays import fill
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t

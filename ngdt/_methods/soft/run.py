@@ -13,14 +13,13 @@ from scipy.special import softmax
 
 from ngdt._core.regression_losses import HuberLoss
 from ngdt._core.search import Topology
-from ngdt._core.state import set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.epoch import CHUNK, NOT_MIXED, LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.algorithm import OptimizerResult, Progress
-from ngdt._training.control import Pace
+from ngdt._training.control import Pace, set_random_state
 from ngdt.pruning._unused import keep_reached
 
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
