@@ -31,8 +31,8 @@ their gains by criterion.pyx.
 
 Below these: samples.pyx reads matrices, src/dot.c multiplies, scaling.py standardises, winsorize.py
 bounds far values, threads.pyx divides mini-batches between threads. Beside them, for whoever has a
-tree: tree_arrays.py checks its arrays, structure.py follows its paths, graft.py joins trees,
-quantiles.py keeps the targets of leaves, climbs.py finds what rising features can change.
+tree: tree_arrays.py checks its arrays, structure.py follows its paths and joins trees, quantiles.py
+keeps the targets of leaves, climbs.py finds what rising features can change.
 
 Nothing here imports from ngdt but `_util`, which tests/project/test_imports.py checks. The theory
 page of the docs (docs/theory/bound.rst) has the equations under the same numbers, and what departs

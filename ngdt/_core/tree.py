@@ -12,7 +12,6 @@ from scipy import sparse
 
 from ngdt._core import structure
 from ngdt._core.flat_tree import FlatTree
-from ngdt._core.graft import grafted
 from ngdt._core.tree_arrays import (
     check_lengths,
     checked_arrays,
@@ -281,7 +280,7 @@ class Tree(FlatTree):
                 raise ValueError(
                     f"the tree for leaf {leaf} has n_features={tree.n_features} and n_outputs="
                     f"{tree.n_outputs}, not {self.n_features} and {self.n_outputs}")
-        return type(self)(*grafted(self, {~leaf: tree for leaf, tree in trees.items()}))
+        return type(self)(*structure.grafted(self, {~leaf: tree for leaf, tree in trees.items()}))
 
     def replace(self, *, weights=None, thresholds=None, values=None, slopes=None, ranges=None):
         """The tree with some of its arrays replaced; the structure stays.

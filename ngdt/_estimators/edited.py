@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.graft import choose_leaves
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
-from ngdt._core.structure import node_means
+from ngdt._core.structure import choose_leaves, node_means
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._inspection.captions import captions_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._core.graft import choose_leaves
+from ngdt._core.structure import choose_leaves
 from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
 from ngdt._training.problem import MIN_FAR

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ngdt._core.graft import grafted
 from ngdt._core.greedy.builder import build
+from ngdt._core.structure import grafted
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult

@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._core.graft import choose_leaves
-from ngdt._core.structure import child_ids
+from ngdt._core.structure import child_ids, choose_leaves
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.ranges import tighten, widen
