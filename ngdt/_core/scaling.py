@@ -7,8 +7,7 @@ from scipy import sparse
 
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._util.arrays import power_of_two, row_blocks
-from ngdt._util.validation import stored_per_sample
-from ngdt._util.warn import warn
+from ngdt._util.validation import stored_per_sample, warn
 
 # Dense data are wide with more features than this. With fewer, soft training of the features takes
 # seconds, and was more accurate on 300 samples of MNIST by 3 points.

@@ -16,8 +16,8 @@ from ngdt._util.validation import (
     canonical_csr,
     error_prefix,
     refuse_mask,
+    warn,
 )
-from ngdt._util.warn import warn
 
 # Share of the different values of a column of text that spell numbers above which they are probably
 # meant: others are a few texts, such as "?" and "n/a".

@@ -8,8 +8,14 @@ import numpy as np
 from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import is_missing
-from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask, refuse_no_list, type_names
-from ngdt._util.warn import warn
+from ngdt._util.validation import (
+    TOO_LARGE,
+    error_prefix,
+    refuse_mask,
+    refuse_no_list,
+    type_names,
+    warn,
+)
 
 _OF_GAPS = "leave those samples out, or give them a label or a number"
 

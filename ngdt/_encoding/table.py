@@ -17,8 +17,7 @@ from ngdt._encoding.categories import (
 from ngdt._encoding.columns import column_indices
 from ngdt._util.arrays import power_of_two, row_blocks
 from ngdt._util.numbers import percent
-from ngdt._util.validation import canonical_csr, stored_per_sample
-from ngdt._util.warn import warn
+from ngdt._util.validation import canonical_csr, stored_per_sample, warn
 
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.

@@ -12,8 +12,7 @@ from ngdt._encoding.check import spelled_by
 from ngdt._encoding.check_targets import as_labels, refuse_objects
 from ngdt._encoding.columns import is_missing
 from ngdt._util.arrays import power_of_two
-from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
-from ngdt._util.warn import warn
+from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix, warn
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
 ROUNDING = 1e-13

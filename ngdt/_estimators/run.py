@@ -15,7 +15,7 @@ from ngdt._training.control import Control, Deadline
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
-from ngdt._util.warn import warn
+from ngdt._util.validation import warn
 
 # Modules of scikit-learn that call `fit` once. Others do so in loops, such as searches and
 # ensembles, which go on with the next model unless KeyboardInterrupt ends them.

@@ -8,8 +8,7 @@ from zlib import crc32
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._util.validation import number_of_features
-from ngdt._util.warn import warn
+from ngdt._util.validation import number_of_features, warn
 from ngdt.optimizers import LinearLeaves
 
 # Largest number of samples that are drawn for a tree, if there are fewer. They are held in memory.

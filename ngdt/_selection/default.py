@@ -17,7 +17,7 @@ from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, Fold, Score, 
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
-from ngdt._util.warn import warn
+from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())

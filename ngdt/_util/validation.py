@@ -1,5 +1,7 @@
-"""Input validation shared by all public functions, and by the constructor of `Tree`."""
+"""Input validation shared by all public functions and `Tree`, and its warnings."""
 
+import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -16,6 +18,8 @@ TINY = np.finfo(np.float64).tiny
 # Largest sum of weights, whose product with its logarithm does not overflow.
 _MAX_WEIGHT = 1e305
 TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
+# Packages between the line of the user and a warning: this one, and what may call it.
+_BETWEEN = {"contextlib", "joblib", "ngdt", "sklearn"}
 
 
 @contextmanager
@@ -338,3 +342,18 @@ def check_finite(name, array):
     """Raise a ValueError if an array holds NaN or infinity."""
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+
+def warn(message, category=UserWarning):
+    """Warn at the nearest line of the callers that is in none of the packages between.
+
+    Parameters
+    ----------
+    message : str
+    category : type, default=UserWarning
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and (
+            frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -23,7 +23,7 @@ from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.folds import problem_of
-from ngdt._util.warn import warn
+from ngdt._util.validation import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of, sent
 from ngdt.dask._training import ROUNDS, Partitions
 from ngdt.optimizers import Annealed

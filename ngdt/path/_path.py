@@ -17,8 +17,7 @@ from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.resolve import cloned
 from ngdt._estimators.run import running
 from ngdt._util.numbers import aligned
-from ngdt._util.validation import check_weight, error_prefix
-from ngdt._util.warn import warn
+from ngdt._util.validation import check_weight, error_prefix, warn
 from ngdt.optimizers import TAO
 
 # First and last value if Cs is a number of values.

@@ -25,8 +25,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.run import unchanged_on_error
 from ngdt._training.choice import least
 from ngdt._util.numbers import format_number
-from ngdt._util.validation import check_weight
-from ngdt._util.warn import warn
+from ngdt._util.validation import check_weight, warn
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
 
