@@ -37,8 +37,7 @@ from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.numbers import count
-from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT_OR_ZERO
-from ngdt._util.validation import warn
+from ngdt._util.validation import AUTO, BELOW_ONE, COUNT_OR_ZERO, warn
 from ngdt.explanation._tree import ExplainsTree
 from ngdt.pruning._sequence import pruning_sequence
 

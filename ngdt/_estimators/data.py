@@ -32,8 +32,17 @@ from ngdt._estimators.run import running
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
-from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, NOT_NEGATIVE, POSITIVE, SHARE, HasParameters
-from ngdt._util.validation import check_weight, error_prefix, warn
+from ngdt._util.validation import (
+    COUNT,
+    COUNT_OR_ZERO,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    HasParameters,
+    check_weight,
+    error_prefix,
+    warn,
+)
 from ngdt.explanation._shapley import HasShapleyValues
 from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves, Optimizer

@@ -34,8 +34,15 @@ from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.train import Candidate
 from ngdt._util.parallel import map_ranges
-from ngdt._util.parameters import AUTO, COUNT, DRAWN_FEATURES, SHARE
-from ngdt._util.validation import check_weight, error_prefix, warn
+from ngdt._util.validation import (
+    AUTO,
+    COUNT,
+    DRAWN_FEATURES,
+    SHARE,
+    check_weight,
+    error_prefix,
+    warn,
+)
 from ngdt.explanation._forest import ExplainsForest
 
 # Number of samples for a thread, below which to start it takes longer.

@@ -18,8 +18,7 @@ from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
 from ngdt._util.arrays import power_of_two
 from ngdt._util.numbers import count, format_number
-from ngdt._util.parameters import HasParameters
-from ngdt._util.validation import check_weight
+from ngdt._util.validation import HasParameters, check_weight
 
 # Share of the trees of the first forest. With half or with 0.6 of them, the error on held-out
 # samples was about the same on 15 tables, but the out-of-bag error of the second chose worse with

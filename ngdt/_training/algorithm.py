@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ngdt._core.tree import Tree
-from ngdt._util.parameters import HasParameters
 from ngdt._util.stopped import Stopped
+from ngdt._util.validation import HasParameters
 
 
 class Algorithm(HasParameters, BaseEstimator, ABC):

@@ -19,8 +19,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import resolve_problem
 from ngdt._estimators.run import running
 from ngdt._util.numbers import count
-from ngdt._util.parameters import COUNT, COUNT_OR_ZERO, HasParameters
-from ngdt._util.validation import check_weight
+from ngdt._util.validation import COUNT, COUNT_OR_ZERO, HasParameters, check_weight
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sklearn.base import BaseEstimator
 
 from ngdt._util.optional import import_optional
-from ngdt._util.parameters import COUNT
+from ngdt._util.validation import COUNT
 
 
 def with_torch(module):

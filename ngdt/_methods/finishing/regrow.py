@@ -12,8 +12,8 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.arrays import standard_errors_saved
-from ngdt._util.parameters import COUNT
 from ngdt._util.stopped import Stopped
+from ngdt._util.validation import COUNT
 
 # Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so
 # many of hundreds of small subtrees that the validation accuracy of a noisy tree was six points too

@@ -8,7 +8,7 @@ import numpy as np
 from ngdt._core.structure import levels, parents
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
-from ngdt._util.parameters import NOT_NEGATIVE
+from ngdt._util.validation import NOT_NEGATIVE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -16,8 +16,7 @@ from ngdt._training.choice import least
 from ngdt._training.control import SILENT
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.size_limits import enforce_limits
-from ngdt._util.parameters import AUTO
-from ngdt._util.validation import error_prefix
+from ngdt._util.validation import AUTO, error_prefix
 
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
 # infinite one, leaves are constant.

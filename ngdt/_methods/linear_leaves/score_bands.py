@@ -13,7 +13,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
-from ngdt._util.parameters import COUNT
+from ngdt._util.validation import COUNT
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._impurity import LeafTargets
 

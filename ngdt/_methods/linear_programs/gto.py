@@ -12,7 +12,7 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.control import Deadline
 from ngdt._util.parallel import Threads
-from ngdt._util.parameters import COUNT, NOT_NEGATIVE
+from ngdt._util.validation import COUNT, NOT_NEGATIVE
 
 # Factors by which the initial planes are scaled. The hinge errors require a margin of 1.
 _SCALES = 2.0 ** np.arange(-10, 11)

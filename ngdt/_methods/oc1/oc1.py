@@ -10,7 +10,7 @@ from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.oc1.descent import Descent
 from ngdt._methods.random.oblique import ROUNDING
 from ngdt._methods.random.random_oblique import unit_vectors
-from ngdt._util.parameters import COUNT_OR_ZERO
+from ngdt._util.validation import COUNT_OR_ZERO
 
 
 @dataclass(eq=False, repr=False)

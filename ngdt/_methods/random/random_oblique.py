@@ -8,7 +8,7 @@ import numpy as np
 from ngdt._core.greedy.builder import least_gain
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.random.oblique import ObliqueBuilder
-from ngdt._util.parameters import COUNT
+from ngdt._util.validation import COUNT
 
 # Number of weights of directions that are drawn at once.
 N_VALUES_AT_ONCE = 10_000

@@ -13,7 +13,7 @@ from ngdt._core.search import RADIUS
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.sgd.run import InputScale, SGDRun
 from ngdt._training.algorithm import OptimizerResult
-from ngdt._util.parameters import AUTO, COUNT, NOT_NEGATIVE, POSITIVE
+from ngdt._util.validation import AUTO, COUNT, NOT_NEGATIVE, POSITIVE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

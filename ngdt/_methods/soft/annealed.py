@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule
 from ngdt._training.control import cosine
-from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, ZERO_TO_ONE
+from ngdt._util.validation import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, ZERO_TO_ONE
 
 # These defaults were chosen on validation samples of nine training sets.
 # Learning rate times sqrt(n_features), for classification and regression.

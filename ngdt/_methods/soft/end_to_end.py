@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule, check_image_shape
-from ngdt._util.parameters import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE
+from ngdt._util.validation import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE
 
 # Number of mini-batches per epoch of small data, which is that of MNIST with 1000 samples each, and
 # least number of samples per mini-batch.

@@ -13,9 +13,8 @@ from ngdt._methods.greedy.info_gain import RefinedSplitter
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.soft.run import SoftOptimizer, check_image_shape, unit_weight
-from ngdt._util.parameters import COUNT, DRAWN_FEATURES
 from ngdt._util.stopped import finished
-from ngdt._util.validation import number_of_features
+from ngdt._util.validation import COUNT, DRAWN_FEATURES, number_of_features
 
 # Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
 _MIN_THREADED_SAMPLES = 8000

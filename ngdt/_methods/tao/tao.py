@@ -26,7 +26,7 @@ from ngdt._training.algorithm import Progress
 from ngdt._training.monotone import free_nodes, kinds_of_splits, ordered_by_splits, straighten
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
-from ngdt._util.parameters import COUNT, POSITIVE, ZERO_TO_ONE
+from ngdt._util.validation import COUNT, POSITIVE, ZERO_TO_ONE
 from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._impurity import LeafTargets
