@@ -29,7 +29,6 @@ cdef class MiniBatchLoop:
     cdef Py_ssize_t n_steps
 
     cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers)
-    cdef void run(self, Worker worker) noexcept nogil
     cdef void visit(
         self, Worker worker, const Step *step, int first, int stop) noexcept nogil
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil

@@ -140,37 +140,34 @@ cdef class MiniBatchLoop:
         return [partial(self._run, worker) for worker in workers]
 
     def _run(self, Worker worker):
-        with nogil:
-            self.run(worker)
-
-    def _abort(self):
-        ngdt_threads_abort(&self.threads)
-
-    cdef void run(self, Worker worker) noexcept nogil:
         """Do the tasks of one thread in an epoch."""
         cdef Step step
         cdef int first, task, n_tasks
-        for step.number in range(self.n_steps):
-            step.start = step.number * self.batch_size
-            step.n = <int> min(self.batch_size, self.order.shape[0] - step.start)
-            # Whoever is free takes the next task: samples differ in how long they take.
-            first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
-            while first < step.n:
-                self.visit(worker, &step, first, min(first + self.samples_per_task, step.n))
+        with nogil:
+            for step.number in range(self.n_steps):
+                step.start = step.number * self.batch_size
+                step.n = <int> min(self.batch_size, self.order.shape[0] - step.start)
+                # Whoever is free takes the next task: samples differ in how long they take.
                 first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
-            # Updates read the slots that other threads have written.
-            if not ngdt_threads_wait(&self.threads):
-                return
-            # Each thread finds the same number, and need not be told.
-            n_tasks = self.begin_updates(worker, &step)
-            # The barrier has set the counter of tasks back to zero.
-            task = ngdt_threads_next_task(&self.threads)
-            while task < n_tasks:
-                self.update(worker, &step, task)
+                while first < step.n:
+                    self.visit(worker, &step, first, min(first + self.samples_per_task, step.n))
+                    first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
+                # Updates read the slots that other threads have written.
+                if not ngdt_threads_wait(&self.threads):
+                    break
+                # Each thread finds the same number, and need not be told.
+                n_tasks = self.begin_updates(worker, &step)
+                # The barrier has set the counter of tasks back to zero.
                 task = ngdt_threads_next_task(&self.threads)
-            # The next visits read what the updates have written.
-            if not ngdt_threads_wait(&self.threads):
-                return
+                while task < n_tasks:
+                    self.update(worker, &step, task)
+                    task = ngdt_threads_next_task(&self.threads)
+                # The next visits read what the updates have written.
+                if not ngdt_threads_wait(&self.threads):
+                    break
+
+    def _abort(self):
+        ngdt_threads_abort(&self.threads)
 
     cdef void visit(
             self, Worker worker, const Step *step, int first, int stop) noexcept nogil:

@@ -175,9 +175,9 @@ cdef class SoftTrainer(MiniBatchLoop):
         for leaf in range(self.model.n_leaves):
             self.model.m_step(leaf)
 
-    cdef void run(self, Worker worker) noexcept nogil:
+    def _run(self, Worker worker):
         cdef unsigned int mode = ngdt_flush_tiny()
-        MiniBatchLoop.run(self, worker)
+        MiniBatchLoop._run(self, worker)
         ngdt_keep_tiny(mode)
 
     cdef void visit(
