@@ -89,20 +89,20 @@ class CheckpointFile(Checkpoint):
         return not self._ended and monotonic() - self._last >= max(
             INTERVAL, self._seconds / MAX_SHARE)
 
-    def step(self, kind, make):
+    @contextmanager
+    def step(self, kind):
         key = (self.next_group(),)
-        result = self.known(kind, key)
-        if result is None:
-            self._n_runs = 0
-            try:
-                result = make()
-            except BaseException:
-                self._ended = True
-                raise
-            if not self._ended:
-                self._runs = {}
-                self.add(key, result)
-        return result
+        known = self.known(kind, key)
+        made = [] if known is None else [known]
+        self._n_runs = 0
+        try:
+            yield made
+        except BaseException:
+            self._ended = True
+            raise
+        if known is None and not self._ended:
+            self._runs = {}
+            self.add(key, *made)
 
     def next_group(self):
         self._n_steps += 1

@@ -1,7 +1,7 @@
 """Control of a training: its deadline, its display, and its checkpoint."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Lock
@@ -230,17 +230,21 @@ class Checkpoint:
 
     is_due = False
 
-    def step(self, kind, make):
-        """The result of the next step, which is made only if it is not known.
+    @contextmanager
+    def step(self, kind):
+        """Context manager of the next step, whose block makes the result if it is not known.
 
         Parameters
         ----------
         kind : type
             `Tree` or a dataclass.
-        make : callable
-            Returns the result.
+
+        Yields
+        ------
+        list
+            With the result, if it is known. Else, the block puts it there.
         """
-        return make()
+        yield []
 
     def next_group(self):
         """Number of a group of steps that are done in any order, int."""
