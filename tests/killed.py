@@ -13,8 +13,8 @@ import numpy as np
 
 import ngdt._training.checkpoint
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._files.container import read
 from ngdt._training.checkpoint import FORMAT, _Reader
+from ngdt._util.container import read
 from ngdt.optimizers import TAO, Annealed
 
 _RANDOM = np.random.default_rng(0)

@@ -9,10 +9,10 @@ from pathlib import Path
 from time import monotonic
 
 from ngdt._core.tree import Tree
-from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
-from ngdt._files.values import ValueReader, ValueWriter, require_arrays
 from ngdt._training.control import Checkpoint
+from ngdt._util.container import check_replaceable, path_of_file, read, replacing, write
 from ngdt._util.validation import warn
+from ngdt._util.values import ValueReader, ValueWriter, require_arrays
 
 FORMAT = "ngdt checkpoint"
 # Least seconds between two writes, and largest share of the time that they take.

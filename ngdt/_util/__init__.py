@@ -1,1 +1,1 @@
-"""Checks of arguments, threads of Python, rounding of numbers."""
+"""Checks of arguments, threads of Python, rounding of numbers, the container of files."""

@@ -4,7 +4,7 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from ngdt._files.container import writing
+from ngdt._util.container import writing
 from ngdt._util.optional import import_optional
 from ngdt.cli._options import Mistake, add_output_argument, check_output
 from ngdt.plotting._style import import_pyplot

@@ -10,7 +10,6 @@ from string import Template
 import numpy as np
 
 from ngdt._core.structure import has_slopes, sums_below
-from ngdt._files.container import writing
 from ngdt._inspection.conditions import first_condition, is_sum, repeats_root, right_first
 from ngdt._inspection.leaf_formulas import (
     formula_of,
@@ -22,6 +21,7 @@ from ngdt._inspection.leaf_formulas import (
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import factor, hidden_terms, rule_of, terms_of, with_targets
+from ngdt._util.container import writing
 from ngdt._util.numbers import count, format_number, format_probability, place_between
 from ngdt._util.text import visible
 from ngdt._util.validation import check_counts

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 from sklearn.base import BaseEstimator
 
-from ngdt._files.container import InvalidModelFile, path_of_file, read, replacing, write
+from ngdt._util.container import InvalidModelFile, path_of_file, read, replacing, write
 from ngdt._util.version import __version__
 from ngdt.persistence._description import Reader, Writer
 from ngdt.persistence._registry import MODELS

@@ -20,9 +20,9 @@ import killed
 import ngdt
 from damaged import change_description, changed
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._files.container import read, write
 from ngdt._forest.training import Growth
 from ngdt._training.checkpoint import FORMAT, CheckpointFile
+from ngdt._util.container import read, write
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, OptimizerResult
 
 X, LABELS, TARGETS = killed.X[:100], killed.LABELS[:100], killed.TARGETS[:100]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ngdt
-from ngdt._files.container import FORMAT_VERSION
+from ngdt._util.container import FORMAT_VERSION
 from ngdt.export import export_text
 
 FOLDER = Path(__file__).parent / "golden"

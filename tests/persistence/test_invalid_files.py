@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 import model_cases
 import ngdt
 from damaged import change_description, changed
-from ngdt._files.container import read, write
+from ngdt._util.container import read, write
 from ngdt.persistence import InvalidModelFile
 
 # Whose attributes are of all kinds.

@@ -13,7 +13,7 @@ from helpers import statements
 
 PACKAGE = Path(ngdt.__file__).parent
 DIRECTION = [name for line in (
-    "_util _core losses inference _files _encoding pruning _inspection plotting explanation",
+    "_util _core losses inference _encoding pruning _inspection plotting explanation",
     "_training _methods initializers optimizers _selection _estimators _forest deep path",
     "persistence export dask __init__ cli __main__ testing") for name in line.split()]
 

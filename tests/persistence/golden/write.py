@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import model_cases
 import ngdt
-from ngdt._files.container import FORMAT_VERSION
+from ngdt._util.container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 CASES = {

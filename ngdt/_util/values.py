@@ -15,7 +15,7 @@ from math import isfinite
 import numpy as np
 from scipy import sparse
 
-from ngdt._files.container import DTYPE_KINDS
+from ngdt._util.container import DTYPE_KINDS
 
 
 class ValueWriter:

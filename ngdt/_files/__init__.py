@@ -1,1 +1,0 @@
-"""Files of numbers and text: the container, and the values in it."""
