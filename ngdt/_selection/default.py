@@ -13,7 +13,8 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, Fold, Score, choose, train_on
+from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, choose, train_on
+from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped

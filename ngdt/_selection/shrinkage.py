@@ -9,8 +9,7 @@ from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
 from ngdt._selection import policy
 from ngdt._selection.sample import unit_of_weights
-from ngdt._training.choice import least
-from ngdt._util.arrays import log_probabilities
+from ngdt._util.arrays import least, log_probabilities
 from ngdt.losses import LogLoss
 
 # Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the

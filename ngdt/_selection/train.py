@@ -13,7 +13,6 @@ from ngdt._training.monotone import freed
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
 from ngdt._training.wide_data import optimize_reduced
-from ngdt._util.arrays import standard_errors_saved
 from ngdt._util.stopped import Stopped
 
 

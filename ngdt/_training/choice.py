@@ -6,17 +6,13 @@ few samples is so by luck, and no more accurate on others than one that is taken
 """
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
 
-from ngdt._training.folds import numbered_groups, problem_without
-from ngdt._training.problem import Problem
 from ngdt._training.size_limits import enforce_limits
-from ngdt._util.arrays import log_probabilities, power_of_two, standard_errors_saved
+from ngdt._util.arrays import power_of_two, standard_errors_saved
 
 # Lead over the first candidate with which another one wins, in standard errors of the paired
 # difference: in errors or, if these are a tie, in squared errors of probabilities. On 112 folds of
@@ -30,83 +26,6 @@ TIE = 1.0
 # Lead over the first candidate with which the remaining folds are only for those that may be better
 # still: by one fold, a tree of four levels won on digits, two points worse than one of eight.
 FAR_LEAD = 5.0
-# Least logarithm of a probability of which losses are compared, of one in a million: a linear model
-# is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
-MIN_LOG_PROBABILITY = np.log(1e-6)
-# Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
-# little of their spread that hardly any lead would be clear.
-MIN_GROUPS = 10
-
-
-class Score(NamedTuple):
-    """Errors and losses of predictions, for each of some samples."""
-
-    error: np.ndarray       # 0 or 1 for classification, the loss for regression
-    square: np.ndarray      # squared error of the probabilities; the error for regression
-    log_loss: np.ndarray    # of the probabilities, bounded; the error for regression
-
-    @classmethod
-    def of(cls, problem, predictions, samples, weight, row=None):
-        """The weighted score of predictions; `row` has the row of each sample, if some share."""
-        if row is None:
-            row = np.arange(len(samples))
-        error = weight * problem.prediction_errors(predictions[row], samples)
-        if not problem.loss.is_classifier:
-            return cls(error, error, error)
-        used, row = np.unique(row, return_inverse=True)
-        log_p = log_probabilities(predictions[used])
-        p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
-        square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
-        return cls(error, weight * square, -weight * np.maximum(log_p[at], MIN_LOG_PROBABILITY))
-
-    @classmethod
-    def of_tree(cls, problem, tree, samples, weight):
-        """The weighted score of a tree."""
-        leaf = problem.apply(tree, samples)
-        if tree.slopes is None:
-            return cls.of(problem, tree.values, samples, weight, leaf)
-        return cls.of(problem, problem.predictions(tree, samples, leaf), samples, weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Samples to train on, and others to test on. All candidates share what is made of it."""
-
-    problem: Problem                    # without the test samples
-    samples: np.ndarray | None = None   # to test on, int32; None where all are trained on
-    weight: np.ndarray | None = None    # of these samples
-    trees: Callable | None = None       # makes the initial tree of a name
-    made: dict = field(default_factory=dict)
-
-    @classmethod
-    def without(cls, problem, samples, trees=None):
-        """The fold of these test samples."""
-        if problem.own_validation:
-            return cls(problem, samples, problem.validation_weight[samples], trees)
-        weight = problem.sample_weight[samples]
-        return cls(problem_without(problem, samples), samples, weight, trees)
-
-    def initial(self, init):
-        """The tree of an initializer, or of a name, which is made once."""
-        if init not in self.made:
-            is_name = isinstance(init, str)
-            self.made[init] = self.trees(init) if is_name else init.initialize(self.problem)
-        return self.made[init]
-
-    def score(self, tree):
-        """The `Score` of a tree on the test samples; its sums over several groups."""
-        return Score(*map(self.sums, Score.of_tree(
-            self.problem, tree, self.samples, self.weight)))
-
-    def sums(self, values):
-        """The values of the test samples, or their sums over each of several groups.
-
-        Errors within a group are not independent of each other; the sums of groups are.
-        """
-        if self.problem.groups is None:
-            return values
-        group = numbered_groups(self.problem, self.samples)
-        return np.bincount(group, values) if group.max() + 1 >= MIN_GROUPS else values
 
 
 class Choice:
@@ -234,13 +153,3 @@ def train_on(choice, fold, deadline):
         choice.add(candidate, fold, tree)
         tested.append(candidate)
     choice.alive = tested
-
-
-def least(errors, slack=0.0):
-    """Index of the least error; of those within the slack of it, the last.
-
-    Candidates in an array are sorted from the most complex to the simplest: of equally good ones,
-    the simplest is chosen.
-    """
-    errors = np.where(np.isnan(errors), np.inf, errors)
-    return int(np.flatnonzero(errors <= errors.min() + slack)[-1])

@@ -1,6 +1,13 @@
-"""Training, validation and test samples, and folds."""
+"""Training, validation and test samples, folds, and the scores of trees on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+
+from ngdt._training.problem import Problem
+from ngdt._util.arrays import log_probabilities
 
 # Number of samples from which "auto" uses a tenth for validation. A tenth of fewer samples is too
 # small to choose by, and better used for training.
@@ -13,6 +20,12 @@ N_FOLDS = 3
 # which, there are so many. With three or five folds it was up to four points less accurate, less
 # often the more samples there were; of fewer samples, it was not.
 N_PRUNING_FOLDS, MIN_PRUNING_SAMPLES, MAX_PRUNING_SAMPLES = 10, 1000, 20_000
+# Least logarithm of a probability of which losses are compared, of one in a million: a linear model
+# is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
+MIN_LOG_PROBABILITY = np.log(1e-6)
+# Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
+# little of their spread that hardly any lead would be clear.
+MIN_GROUPS = 10
 
 
 def hold_out(sample_weight, fraction, labels, seed, groups=None):
@@ -213,3 +226,74 @@ def _shuffled(units, labels, seed, size=None):
     sizes = np.bincount(stratum)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return shuffled[order], rank, np.repeat(sizes, sizes)
+
+
+class Score(NamedTuple):
+    """Errors and losses of predictions, for each of some samples."""
+
+    error: np.ndarray       # 0 or 1 for classification, the loss for regression
+    square: np.ndarray      # squared error of the probabilities; the error for regression
+    log_loss: np.ndarray    # of the probabilities, bounded; the error for regression
+
+    @classmethod
+    def of(cls, problem, predictions, samples, weight, row=None):
+        """The weighted score of predictions; `row` has the row of each sample, if some share."""
+        if row is None:
+            row = np.arange(len(samples))
+        error = weight * problem.prediction_errors(predictions[row], samples)
+        if not problem.loss.is_classifier:
+            return cls(error, error, error)
+        used, row = np.unique(row, return_inverse=True)
+        log_p = log_probabilities(predictions[used])
+        p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
+        square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
+        return cls(error, weight * square, -weight * np.maximum(log_p[at], MIN_LOG_PROBABILITY))
+
+    @classmethod
+    def of_tree(cls, problem, tree, samples, weight):
+        """The weighted score of a tree."""
+        leaf = problem.apply(tree, samples)
+        if tree.slopes is None:
+            return cls.of(problem, tree.values, samples, weight, leaf)
+        return cls.of(problem, problem.predictions(tree, samples, leaf), samples, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Samples to train on, and others to test on. All candidates share what is made of it."""
+
+    problem: Problem                    # without the test samples
+    samples: np.ndarray | None = None   # to test on, int32; None where all are trained on
+    weight: np.ndarray | None = None    # of these samples
+    trees: Callable | None = None       # makes the initial tree of a name
+    made: dict = field(default_factory=dict)
+
+    @classmethod
+    def without(cls, problem, samples, trees=None):
+        """The fold of these test samples."""
+        if problem.own_validation:
+            return cls(problem, samples, problem.validation_weight[samples], trees)
+        weight = problem.sample_weight[samples]
+        return cls(problem_without(problem, samples), samples, weight, trees)
+
+    def initial(self, init):
+        """The tree of an initializer, or of a name, which is made once."""
+        if init not in self.made:
+            is_name = isinstance(init, str)
+            self.made[init] = self.trees(init) if is_name else init.initialize(self.problem)
+        return self.made[init]
+
+    def score(self, tree):
+        """The `Score` of a tree on the test samples; its sums over several groups."""
+        return Score(*map(self.sums, Score.of_tree(
+            self.problem, tree, self.samples, self.weight)))
+
+    def sums(self, values):
+        """The values of the test samples, or their sums over each of several groups.
+
+        Errors within a group are not independent of each other; the sums of groups are.
+        """
+        if self.problem.groups is None:
+            return values
+        group = numbered_groups(self.problem, self.samples)
+        return np.bincount(group, values) if group.max() + 1 >= MIN_GROUPS else values

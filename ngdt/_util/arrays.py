@@ -1,4 +1,4 @@
-"""Functions of arrays: blocks of rows, units to divide by, a softmax, a comparison of errors."""
+"""Functions of arrays: blocks of rows, units to divide by, a softmax, comparisons of errors."""
 
 import numpy as np
 
@@ -54,3 +54,13 @@ def fill(array, kept):
     array[...] = kept
     if not np.isfinite(array).all():
         raise ValueError("an array has numbers that are not finite")
+
+
+def least(errors, slack=0.0):
+    """Index of the least error; of those within the slack of it, the last.
+
+    Candidates in an array are sorted from the most complex to the simplest: of equally good ones,
+    the simplest is chosen.
+    """
+    errors = np.where(np.isnan(errors), np.inf, errors)
+    return int(np.flatnonzero(errors <= errors.min() + slack)[-1])

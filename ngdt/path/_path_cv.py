@@ -23,7 +23,7 @@ from ngdt._estimators import ObliqueTreeClassifier
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.run import unchanged_on_error
-from ngdt._training.choice import least
+from ngdt._util.arrays import least
 from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_weight, warn
 from ngdt.optimizers import TAO

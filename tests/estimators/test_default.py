@@ -17,8 +17,9 @@ from ngdt._selection.candidates import CONSTANT, Leaves, default_candidates
 from ngdt._selection.default import best_tree
 from ngdt._selection.train import Candidate
 from ngdt._training import folds as _folds
-from ngdt._training.choice import Choice, Score
+from ngdt._training.choice import Choice
 from ngdt._training.control import Control, Deadline
+from ngdt._training.folds import Score
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Pruned, RandomComplete

@@ -20,7 +20,7 @@ from ngdt import (
 )
 from ngdt._forest import policy, trial
 from ngdt._methods.linear_leaves.linear_leaves import _splits
-from ngdt._training import choice, folds
+from ngdt._training import folds
 from ngdt._training.folds import (
     fold_samples,
     hold_out,
@@ -214,8 +214,8 @@ def test_no_tree_is_tested_on_groups_that_it_was_trained_on(model, n_groups, mon
             seen.append(tested)
         return of_tree(problem, tree, samples, weight)
 
-    of_tree = choice.Score.of_tree
-    monkeypatch.setattr(choice.Score, "of_tree", spy)
+    of_tree = folds.Score.of_tree
+    monkeypatch.setattr(folds.Score, "of_tree", spy)
     model.fit(X, y, groups=groups)
     # A named method that has validation samples is compared with nothing.
     assert seen or (model.validation_fraction != "auto" and model.optimizer != "auto")
@@ -244,11 +244,11 @@ def test_kinds_of_trees_are_compared_on_groups_that_none_has_seen(monkeypatch):
 def test_errors_of_a_group_count_as_one(monkeypatch):
     groups = np.array([3, 3, 1, 1, 1, 0])
     problem = make_problem(np.zeros((6, 1)), np.zeros(6, int), n_outputs=2, groups=groups)
-    fold = choice.Fold(problem, np.arange(6, dtype=np.int32), np.arange(6.0))
+    fold = folds.Fold(problem, np.arange(6, dtype=np.int32), np.arange(6.0))
     assert fold.sums(fold.weight) is fold.weight        # of too few groups
-    monkeypatch.setattr(choice, "MIN_GROUPS", 3)
+    monkeypatch.setattr(folds, "MIN_GROUPS", 3)
     assert fold.sums(fold.weight).tolist() == [1.0, 9.0, 5.0]
-    assert choice.Fold(problem.replace(groups=None), fold.samples, fold.weight).sums(
+    assert folds.Fold(problem.replace(groups=None), fold.samples, fold.weight).sums(
         fold.weight) is fold.weight
 
 

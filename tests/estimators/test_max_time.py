@@ -21,7 +21,7 @@ from ngdt._core.scaling import Moments, Scaling
 from ngdt._methods.tao.linear import LinearSolver
 from ngdt._selection.policy import MIN_SAMPLES, N_READINGS
 from ngdt._selection.sample import draw_in_time
-from ngdt._training import choice
+from ngdt._training import folds
 from ngdt._training.control import Control, Deadline, Pace
 from ngdt.initializers import InfoGain
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
@@ -337,15 +337,15 @@ def test_probabilities_are_computed_once_for_all_samples_of_a_leaf(monkeypatch):
     """Many classes take no more time for more samples."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), np.arange(400) % 5
-    n_rows, log_probabilities = [], choice.log_probabilities
+    n_rows, log_probabilities = [], folds.log_probabilities
     tree = ObliqueTreeClassifier(3, optimizer=None).fit(X, y)
     problem, _ = tree._checked_problem(X, y, None, False)
     samples = problem.training_samples
-    expected = choice.Score.of(
+    expected = folds.Score.of(
         problem, problem.predictions(tree.tree_, samples), samples, np.arange(400.0))
-    monkeypatch.setattr(choice, "log_probabilities", lambda logits: (
+    monkeypatch.setattr(folds, "log_probabilities", lambda logits: (
         n_rows.append(len(logits)), log_probabilities(logits))[1])
-    found = choice.Score.of_tree(problem, tree.tree_, samples, np.arange(400.0))
+    found = folds.Score.of_tree(problem, tree.tree_, samples, np.arange(400.0))
     np.testing.assert_array_equal(found, expected)
     assert n_rows == [tree.tree_.n_leaves]
 

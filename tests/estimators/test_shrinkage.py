@@ -13,7 +13,7 @@ from ngdt import ObliqueTreeClassifier
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
 from ngdt._selection.shrinkage import best_strength, shrunk_values
-from ngdt._training.choice import Fold
+from ngdt._training.folds import Fold
 from ngdt.export import export_html, export_text
 from ngdt.losses import BoundedLoss, LogLoss
 from ngdt.pruning import refit_leaves

@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
-from ngdt._training.choice import Fold
-from ngdt._training.folds import fold_samples
+from ngdt._training.folds import Fold, fold_samples
 from ngdt._training.size_limits import enforce_limits, targets_at_leaves
 from ngdt.initializers import InfoGain, Pruned
 from ngdt.losses import LogLoss, SquaredLoss

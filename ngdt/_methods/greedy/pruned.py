@@ -8,9 +8,9 @@ import numpy as np
 
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
-from ngdt._training.choice import Fold, Score, least
-from ngdt._training.folds import pruning_folds
+from ngdt._training.folds import Fold, Score, pruning_folds
 from ngdt._training.size_limits import collapsed, enforce_limits, targets_at_leaves
+from ngdt._util.arrays import least
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 

@@ -18,9 +18,9 @@ from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt._methods.linear_leaves.ranges import tighten
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
-from ngdt._training.choice import Fold, least
-from ngdt._training.folds import N_FOLDS, fold_samples
+from ngdt._training.folds import N_FOLDS, Fold, fold_samples
 from ngdt._training.samples_by_leaf import SamplesByLeaf
+from ngdt._util.arrays import least
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
