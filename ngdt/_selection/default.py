@@ -13,7 +13,7 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice, choose, train_on
+from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice
 from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -83,7 +83,7 @@ class _Race:
         self.greedy = _GreedyTrees(sample, fraction, model_tree, policy.PRUNING_TIME)
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
             problem.doing(0.2, "initial tree for all samples"), fraction, model_tree)
-        self.choice = Choice(candidates, self.greedy.folds)
+        self.choice = Choice(candidates, self.greedy.folds, self.greedy.deadline)
         self.seconds = None     # that the greedy trees of all samples take, once this is known
         self.training = None    # the candidate that is trained on all samples
         self.trained, self.strengths = [], {}
@@ -95,7 +95,7 @@ class _Race:
         # What it takes on all samples, with the tree for which no fold is left out.
         self.seconds = 2.0 * (monotonic() - begin) * (
             len(problem.training_samples) / len(self.sample.training_samples))
-        choose(choice, self.greedy.deadline)
+        choice.run()
         self.sample.control.activity.finish()
         for each in [*choice.scores]:
             self._shrink(each)
@@ -159,7 +159,7 @@ class _Race:
             return ranked
         winner = ranked[0]
         choice.candidates.append(_SINGLE_LEAF)
-        self._test_leaf(len(choice.scores[winner]))
+        self._test_leaf(winner)
         is_classifier = self.problem.loss.is_classifier
         if is_classifier and choice.lead(winner, _SINGLE_LEAF) <= MIN_LEAD:
             # Errors tell nothing, as where a class is so rare that it is never the likelier one.
@@ -172,22 +172,20 @@ class _Race:
         rest = [each for each in ranked if self._lead_over_leaf(each) > policy.MIN_OTHER_LEAF_LEAD]
         return rest or [_SINGLE_LEAF]
 
-    def _test_leaf(self, n_folds):
-        """Test the single leaf on so many folds in all."""
-        for fold in self.choice.folds[len(self.choice.scores[_SINGLE_LEAF]):n_folds]:
+    def _test_leaf(self, winner):
+        """Test the single leaf on the folds that the winner was tested on."""
+        folds, scores = self.choice.folds, self.choice.scores
+        for fold in folds[len(scores[_SINGLE_LEAF]):len(scores[winner])]:
             self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.init))
 
     def _beats_single_leaf(self, winner):
         """Return whether the winner beats a single leaf, on as many folds as that needs."""
-        choice, deadline = self.choice, self.greedy.deadline
-        choice.alive = [winner]
+        self.choice.alive = [winner]
         while not self._lead_over_leaf(winner) > policy.MIN_LEAF_LEAD:
-            n = len(choice.scores[winner])
-            if n == len(choice.folds) or not deadline.fits():
+            if not self.choice.go_on():
                 return False
-            train_on(choice, choice.folds[n], deadline)
             self._shrink(winner)
-            self._test_leaf(n + 1)
+            self._test_leaf(winner)
         return True
 
     def _lead_over_leaf(self, each):
@@ -208,19 +206,17 @@ class _Race:
 
         Both are trained on all folds for that: on few samples, most of the lead is luck.
         """
-        choice, winner, deadline = self.choice, ranked[0], self.greedy.deadline
+        choice, winner = self.choice, ranked[0]
         split = [each for each in ranked if self._has_splits(each)
                  and len(choice.scores[each]) == len(choice.scores[winner])]
         if self._has_splits(winner) or not split:
             return ranked
         choice.alive = [winner, split[0]]
-        for fold in choice.folds[len(choice.scores[winner]):]:
-            if not deadline.fits():
-                break
-            train_on(choice, fold, deadline)
+        while choice.go_on():
+            pass
         if choice.lead(winner, split[0]) > MIN_LOSS_LEAD:
             return ranked
-        return [split[0], *(each for each in ranked if each is not split[0])]
+        return sorted(ranked, key=lambda each: each is not split[0])
 
     def _has_splits(self, each):
         return any(tree.n_internal for tree in self.choice.trees[each])

@@ -37,10 +37,12 @@ class Choice:
         Each has a `name`, and a method `make`, which takes a `Fold` and returns a `TrainingResult`.
         In the order of preference.
     folds : list of Fold
+    deadline : Deadline
+        For the trainings on folds.
     """
 
-    def __init__(self, candidates, folds):
-        self.candidates, self.folds = list(candidates), folds
+    def __init__(self, candidates, folds, deadline):
+        self.candidates, self.folds, self.deadline = list(candidates), folds, deadline
         self.first = candidates[0]          # which is preferred to all others
         self.alive = list(candidates)       # who may still win
         self.scores, self.trees = defaultdict(list), defaultdict(list)      # of each fold
@@ -79,22 +81,19 @@ class Choice:
         In the order of the list, a candidate that is clearly better than the first one takes the
         place of the winner so far if it is clearly better than this one, too.
         """
-        tested = [each for each in self.candidates if self.scores[each]]
-        if not tested:
-            return []
-        winner = self.first
+        tested, winner = [each for each in self.candidates if self.scores[each]], self.first
         for each in tested:
             if each in self.alive and self.wins(each) and self.wins(each, winner):
                 winner = each
-        tested.sort(key=lambda each: (-len(self.scores[each]), self.mean_error(each)[0]))
-        return [winner, *(each for each in tested if each is not winner)]
+        return sorted(tested, key=lambda each: (
+            each is not winner, -len(self.scores[each]), self.mean_error(each)[0]))
 
     def mean_error(self, candidate, of="error"):
         """Mean error of a candidate, and the standard error of the mean; NaN without folds."""
         if not self.scores[candidate]:
             return np.nan, np.nan
-        n_folds = len(self.scores[candidate])
-        weight = np.concatenate([fold.sums(fold.weight) for fold in self.folds[:n_folds]])
+        weight = np.concatenate([fold.sums(fold.weight) for fold, _ in zip(
+            self.folds, self.scores[candidate], strict=False)])
         unit = power_of_two(weight.max())   # squares of large weights overflow
         weight, errors = weight / unit, self.values(candidate, of) / unit
         mean = errors.sum() / weight.sum()
@@ -104,52 +103,55 @@ class Choice:
         """The candidates with what they did, dict of lists."""
         rows = []
         for each in self.candidates:
-            scores, trees = self.scores[each], self.trees[each]
             mean, deviation = self.mean_error(each)
             row = {"candidate": each.name, "error": float(mean), "standard_error": float(deviation)}
             if self.folds and self.folds[0].problem.loss.is_classifier:
                 row["log_loss"] = float(self.mean_error(each, "log_loss")[0])
             rows.append(row | {
-                "lead": float(self.lead(each)) if scores and self.scores[self.first] else np.nan,
-                "n_leaves": float(np.mean([tree.n_leaves for tree in trees])) if trees else np.nan,
-                "n_folds": len(scores), "chosen": each is winner})
+                "lead": float(self.lead(each)) if self.scores[each] else np.nan,
+                "n_leaves": float(np.mean([tree.n_leaves for tree in self.trees[each]] or np.nan)),
+                "n_folds": len(self.scores[each]), "chosen": each is winner})
         return {name: [row[name] for row in rows] for name in rows[0]}
 
+    def run(self):
+        """Train the candidates without the samples of each fold, and test them on these.
 
-def choose(choice, deadline):
-    """Train the candidates of a `Choice` without the samples of each fold, and test them on these.
+        After each fold, candidates leave that are no better than the first one; and, where another
+        one is far ahead of it, all that are no better than this one. The candidates of a fold share
+        the time until the deadline, and further folds are left out. After Ctrl-C, a
+        KeyboardInterrupt, the choice has what was tested until then.
+        """
+        for k, fold in enumerate(self.folds, 1):
+            begin = monotonic()
+            self._train_on(fold)
+            if k == len(self.folds) or not self.deadline.fits(monotonic() - begin):
+                break
+            self.alive = [each for each in self.alive if self.may_win(each)]
+            winner = self.ranked()[0]
+            if self.lead(winner) > FAR_LEAD:
+                self.alive = [each for each in self.alive
+                              if each is winner or self.lead(each, winner) > 0.0]
+            if len(self.alive) == 1:
+                break
 
-    After each fold, candidates leave that are no better than the first one; and, where another one
-    is far ahead of it, all that are no better than this one. The candidates of a fold share the
-    time until the deadline, and further folds are left out. After Ctrl-C, a KeyboardInterrupt, the
-    choice has what was tested until then.
-    """
-    n = len(choice.folds)
-    for k, fold in enumerate(choice.folds):
-        begin = monotonic()
-        train_on(choice, fold, deadline)
-        if k + 1 == n or not deadline.fits(monotonic() - begin):
-            break
-        choice.alive = [each for each in choice.alive if choice.may_win(each)]
-        winner = choice.ranked()[0]
-        if choice.lead(winner) > FAR_LEAD:
-            choice.alive = [each for each in choice.alive
-                            if each is winner or choice.lead(each, winner) > 0.0]
-        if len(choice.alive) == 1:
-            break
+    def go_on(self):
+        """Train those who may still win on another fold; False if there is none, or no time."""
+        n = len(self.scores[self.alive[0]])
+        if n == len(self.folds) or not self.deadline.fits():
+            return False
+        self._train_on(self.folds[n])
+        return True
 
-
-def train_on(choice, fold, deadline):
-    """Train the candidates that may still win on a fold; without time, only the first of them."""
-    tested, n = [], len(choice.alive)
-    for i, candidate in enumerate(choice.alive):
-        if i > 0 and not deadline.fits():
-            break
-        control = fold.problem.control.part(1 / n, candidate.name)
-        problem = fold.problem.replace(
-            control=replace(control, deadline=deadline.share(1 / (n - i))))
-        tree = enforce_limits(candidate.make(replace(fold, problem=problem)).tree, problem)
-        control.activity.finish()
-        choice.add(candidate, fold, tree)
-        tested.append(candidate)
-    choice.alive = tested
+    def _train_on(self, fold):
+        """Train those who may still win on a fold; without time, only the first of them."""
+        n = len(self.alive)
+        for i, candidate in enumerate(self.alive):
+            if i > 0 and not self.deadline.fits():
+                del self.alive[i:]
+                break
+            control = fold.problem.control.part(1 / n, candidate.name)
+            problem = fold.problem.replace(
+                control=replace(control, deadline=self.deadline.share(1 / (n - i))))
+            tree = enforce_limits(candidate.make(replace(fold, problem=problem)).tree, problem)
+            control.activity.finish()
+            self.add(candidate, fold, tree)

@@ -128,7 +128,8 @@ def winner_of(**n_errors_and_squares):
     """
     fold = SimpleNamespace(
         problem=SimpleNamespace(loss=LogLoss()), weight=np.ones(400), sums=lambda values: values)
-    choice = Choice([Candidate(name, None) for name in n_errors_and_squares], [fold])
+    choice = Choice(
+        [Candidate(name, None) for name in n_errors_and_squares], [fold], Deadline())
     for each in choice.candidates:
         n_errors, square = n_errors_and_squares[each.name]
         error = (np.arange(400) < n_errors).astype(float)
