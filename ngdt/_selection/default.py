@@ -2,9 +2,7 @@
 
 from functools import cached_property, partial
 from time import monotonic
-from typing import NamedTuple
 
-from ngdt._core.tree import Tree
 from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
@@ -22,8 +20,6 @@ from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
-# The baseline is kept if one of these wins, which are not trained.
-_BASELINES = {"pruned", "single leaf"}
 _NOTHING_FOUND = (
     "No tree was better than a single leaf on held-out samples: the model predicts the same for "
     "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
@@ -63,15 +59,6 @@ def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTAN
         raise Stopped(best.tree, best.history, best.candidates, best.baseline_kept) from error
 
 
-class _Trained(NamedTuple):
-    """A candidate after its training on all samples."""
-
-    loss: float     # on these samples: the squared error of the probabilities of classes
-    candidate: Candidate
-    tree: Tree
-    result: TrainingResult | Stopped
-
-
 class _Race:
     """The comparison of the candidates on the folds, and the training of the winner."""
 
@@ -86,6 +73,8 @@ class _Race:
         self.choice = Choice(candidates, self.greedy.folds, self.greedy.deadline)
         self.seconds = None     # that the greedy trees of all samples take, once this is known
         self.training = None    # the candidate that is trained on all samples
+        # Of those that were: the loss there, the squared error of the probabilities of classes, the
+        # candidate, its tree, and its history.
         self.trained, self.strengths = [], {}
 
     def run(self):
@@ -104,8 +93,8 @@ class _Race:
             part = problem.doing(
                 problem.control.activity.left, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
-            has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "square"))
-            if not has_failed:
+            loss, *_ = self.trained[-1]
+            if not loss > sum(choice.mean_error(each, "square")):
                 break
             if not problem.control.deadline.fits():
                 # Time ended the training: the tree without a fold may have had more of it.
@@ -118,35 +107,33 @@ class _Race:
         choice, is_early = self.choice, self.seconds is None
         if isinstance(error, Stopped) and (is_early or self.training is not None):
             self._add(self.training or _PRUNED, error)
-        if is_early:
-            if not self.trained:
-                raise error
-            return
-        greedy = self.greedy
-        best = next(iter(choice.ranked()), _PRUNED)
-        tree = choice.trees[best][-1] if choice.trees[best] else (
-            greedy.pruned.fold_tree(0) if greedy.folds else greedy.initial.tree)
-        self._add(best, Stopped(tree))
+        if not is_early:
+            best = next(iter(choice.ranked()), _PRUNED)
+            name = "pruned" if self.greedy.folds else "initial"
+            trees = choice.trees[best] or [self.greedy.tree_of_fold(name)]
+            self._add(best, Stopped(trees[-1]))
+        elif not self.trained:
+            raise error
 
     def result(self):
         """The trained tree with the least training loss."""
-        best = min(self.trained, key=lambda each: each.loss)
+        _, winner, tree, history = min(self.trained, key=lambda each: each[0])
         problem = self.problem
-        if best.tree.n_leaves == 1 and problem.limits.max_depth != 0:
+        if tree.n_leaves == 1 and problem.limits.max_depth != 0:
             y = problem.y[problem.training_samples]
             if (y == y[0]).all():
                 warn(_ONE_TARGET)
-            elif best.candidate is _SINGLE_LEAF:
+            elif winner is _SINGLE_LEAF:
                 leaf, split = problem.limits.min_samples_leaf, problem.limits.min_samples_split
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
                      _NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
-        table = self.choice.table(best.candidate)
+        table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]
-        return TrainingResult(
-            best.tree, best.result.history or {"optimizer": []}, best.candidate.name in _BASELINES,
-            table)
+        # These are not trained.
+        is_baseline = winner.name in (_PRUNED.name, _SINGLE_LEAF.name)
+        return TrainingResult(tree, history or {"optimizer": []}, is_baseline, table)
 
     def _ranked(self):
         """The candidates, the winner first: a single leaf, if that is not better."""
@@ -229,8 +216,7 @@ class _Race:
             return Pruned().initialize(part.doing(0.5))
         if fits(self.seconds):
             return getattr(self.of_all, name).tree
-        trees = getattr(self.greedy, name)
-        return trees.fold_tree(0) if self.greedy.folds else trees.tree
+        return self.greedy.tree_of_fold(name)
 
     def _add(self, each, result):
         problem, samples = self.problem, self.problem.training_samples
@@ -239,7 +225,7 @@ class _Race:
             values, = shrunk_values(problem, tree, [self.strengths[each]])
             tree = tree.replace(values=values)
         loss = Score.of_tree(problem, tree, samples, weight).square
-        self.trained.append(_Trained(loss.sum() / weight.sum(), each, tree, result))
+        self.trained.append((loss.sum() / weight.sum(), each, tree, result.history))
 
 
 class _GreedyTrees:
@@ -257,8 +243,13 @@ class _GreedyTrees:
             policy.FOLDS_TIME if n > 1 else policy.COMPARISON_TIME)
         self.folds = [
             Fold.without(problem.doing(1 / (1 + n), f"fold {k + 1} of {n}"), each,
-                         lambda name, k=k: getattr(self, name).fold_tree(k))
+                         partial(self.tree_of_fold, k=k))
             for k, each in enumerate(samples)]
+
+    def tree_of_fold(self, name, k=0):
+        """The tree of a name without a fold; without folds, that of all samples."""
+        trees = getattr(self, name)
+        return trees.fold_tree(k) if self.folds else trees.tree
 
     @cached_property
     def pruned(self):
@@ -270,8 +261,8 @@ class _GreedyTrees:
     def initial(self):
         if self.pruned.depth <= policy.MAX_TRAINED_DEPTH:
             return self.pruned.initial
-        limited = self.problem.limited(max_depth=policy.MAX_TRAINED_DEPTH)
-        return CrossValidatedPruning(limited, self.folds, self.share).initial
+        return CrossValidatedPruning(self.problem.limited(max_depth=policy.MAX_TRAINED_DEPTH),
+                                     self.folds, self.share).initial
 
     @cached_property
     def model(self):
