@@ -48,8 +48,7 @@ def for_small_weights(candidates, problem):
     if unit == 1.0:
         return candidates
     return [replace(each, optimizers=_in_unit(each.optimizers, unit),
-                    final=None if each.final is None else _in_unit(each.final, unit))
-            for each in candidates]
+                    final=each.final and _in_unit(each.final, unit)) for each in candidates]
 
 
 def _in_unit(optimizers, unit):
@@ -128,7 +127,7 @@ def _class_candidates(problem, leaves):
         greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     greedy.append(Candidate("pruned", "pruned"))
     if has_wide_tree:
-        return [_wide_candidate(problem), *greedy, *linear]
+        return [*_wide_candidate(problem), *greedy, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem)]
 
 
@@ -137,8 +136,7 @@ def _wide_candidate(problem):
     # Each class has two to four leaves.
     depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
     steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
-    return Candidate(f"annealed depth={depth}", RandomComplete(max_depth=depth),
-                     (Annealed(steps=steps),), (Annealed(steps=policy.FINAL_WIDE_STEPS),))
+    return _soft(problem, [depth], *_steps(steps, policy.FINAL_WIDE_STEPS))
 
 
 def _soft_class_candidates(problem):
@@ -149,22 +147,22 @@ def _soft_class_candidates(problem):
         return [Candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _depths(problem)
     if _has_few(problem):
-        return _soft(problem, depths, (Annealed(steps=policy.FEW_STEPS),))
+        return _soft(problem, depths, *_steps(policy.FEW_STEPS))
     if len(problem.training_samples) > most_to_compare_on(problem):
         # All samples can make more of a large tree than those of the comparison: with 10 000 of
         # 60 000 images of Fashion-MNIST, 16 leaves tied with 95, and were 2.4 points worse then.
         depths = depths[-1:]
-    if _has_pixels(problem) and len(problem.training_samples) < policy.MAX_MIXED_SAMPLES:
-        mixed = [(Annealed(steps=steps, mixing=policy.MIXING),)
-                 for steps in (policy.FOLD_STEPS, "auto")]
-        return _soft(problem, depths, *mixed, what=", mixed")
-    return _soft(problem, depths, (Annealed(steps=policy.FOLD_STEPS),), (Annealed(),))
+    # Of many features of one scale, as pixels are, samples are mixed.
+    is_mixed = (
+        len(problem.training_samples) < policy.MAX_MIXED_SAMPLES and not sparse.issparse(problem.X)
+        and problem.X.shape[1] >= policy.MIN_MIXED_FEATURES and not np.ptp(problem.scaling.scale))
+    mixing, what = (policy.MIXING, ", mixed") if is_mixed else (0.0, "")
+    return _soft(problem, depths, *_steps(policy.FOLD_STEPS, "auto", mixing=mixing), what=what)
 
 
-def _has_pixels(problem):
-    """Return whether there are many features of one scale."""
-    return (not sparse.issparse(problem.X) and problem.X.shape[1] >= policy.MIN_MIXED_FEATURES
-            and np.ptp(problem.scaling.scale) == 0)
+def _steps(*steps, **parameters):
+    """Soft training of so many steps, on a fold and in the end."""
+    return [(Annealed(steps=each, **parameters),) for each in steps]
 
 
 def _logistic_candidates(problem, leaves):
@@ -172,8 +170,7 @@ def _logistic_candidates(problem, leaves):
     linear, is_only = leaves.linear, leaves.kind == "linear"
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
-    found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_models(
-        problem, single=True)
+    found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_models(problem, True)
     if not takes_models(problem):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))
@@ -191,9 +188,8 @@ def _regression_candidates(problem, leaves):
     if leaves.kind == "constant":
         return [*_constant_candidates(problem), pruned]
     if not takes_models(problem):
-        found = [Candidate("linear", "pruned", (linear,))]
-        if takes_model_trees(problem):
-            found.append(_model_tree(linear))
+        found = [Candidate("linear", "pruned", (linear,)),
+                 *[_model_tree(linear)] * takes_model_trees(problem)]
         return found if is_only else [*_constant_candidates(problem), pruned, *found]
     # TAO and Annealed train leaves with penalties of their own, Annealed those of all features.
     is_given = not isinstance(linear.features, str)
@@ -224,8 +220,7 @@ def _constant_candidates(problem):
 
 def _monotone_candidates(problem, finish):
     """Trees that TAO makes monotone: half of the leaves get the value of another one."""
-    greedy = Candidate("tao C=10", "initial", *_passes(
-        10.0, *finish, n_passes=policy.MONOTONE_PASSES))
+    greedy = _tao(10.0, *finish, n_passes=policy.MONOTONE_PASSES)
     few, has_free = _has_few(problem), (problem.directions[problem.varying] == 0).any()
     if problem.X.shape[1] > MAX_SOFT_FEATURES or (few and not has_free):
         return [greedy]
@@ -242,8 +237,8 @@ def _monotone_candidates(problem, finish):
     return [greedy, *soft] if few else [*soft, greedy]
 
 
-def _tao(C, *finish, name="tao"):
-    return Candidate(f"{name} C={C:g}", "initial", *_passes(C, *finish))
+def _tao(C, *finish, name="tao", **passes):
+    return Candidate(f"{name} C={C:g}", "initial", *_passes(C, *finish, **passes))
 
 
 def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
