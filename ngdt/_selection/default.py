@@ -147,8 +147,7 @@ class _Race:
         winner = ranked[0]
         choice.candidates.append(_SINGLE_LEAF)
         self._test_leaf(winner)
-        is_classifier = self.problem.loss.is_classifier
-        if is_classifier and choice.lead(winner, _SINGLE_LEAF) <= MIN_LEAD:
+        if self.problem.loss.is_classifier and choice.lead(winner, _SINGLE_LEAF) <= MIN_LEAD:
             # Errors tell nothing, as where a class is so rare that it is never the likelier one.
             surer = [each for each in ranked
                      if choice.lead(each, winner, "log_loss") > MIN_LOSS_LEAD]
@@ -156,8 +155,8 @@ class _Race:
             ranked = [*surer, *(each for each in ranked if each not in surer)]
         if self._beats_single_leaf(ranked[0]):
             return ranked
-        rest = [each for each in ranked if self._lead_over_leaf(each) > policy.MIN_OTHER_LEAF_LEAD]
-        return rest or [_SINGLE_LEAF]
+        return [each for each in ranked if choice.lead(each, _SINGLE_LEAF, "log_loss")
+                > policy.MIN_OTHER_LEAF_LEAD] or [_SINGLE_LEAF]
 
     def _test_leaf(self, winner):
         """Test the single leaf on the folds that the winner was tested on."""
@@ -168,16 +167,13 @@ class _Race:
     def _beats_single_leaf(self, winner):
         """Return whether the winner beats a single leaf, on as many folds as that needs."""
         self.choice.alive = [winner]
-        while not self._lead_over_leaf(winner) > policy.MIN_LEAF_LEAD:
+        # Of regression, log losses are errors.
+        while not self.choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:
             if not self.choice.go_on():
                 return False
             self._shrink(winner)
             self._test_leaf(winner)
         return True
-
-    def _lead_over_leaf(self, each):
-        """Lead of a tested candidate over the single leaf in log loss, or error of regression."""
-        return self.choice.lead(each, _SINGLE_LEAF, "log_loss")
 
     def _shrink(self, each):
         """Find the shrinkage of the leaves of a candidate, and the log losses with it."""
@@ -194,19 +190,15 @@ class _Race:
         Both are trained on all folds for that: on few samples, most of the lead is luck.
         """
         choice, winner = self.choice, ranked[0]
-        split = [each for each in ranked if self._has_splits(each)
+        split = [each for each in ranked if any(tree.n_internal for tree in choice.trees[each])
                  and len(choice.scores[each]) == len(choice.scores[winner])]
-        if self._has_splits(winner) or not split:
+        if not split or split[0] is winner:
             return ranked
         choice.alive = [winner, split[0]]
         while choice.go_on():
             pass
-        if choice.lead(winner, split[0]) > MIN_LOSS_LEAD:
-            return ranked
-        return sorted(ranked, key=lambda each: each is not split[0])
-
-    def _has_splits(self, each):
-        return any(tree.n_internal for tree in self.choice.trees[each])
+        return ranked if choice.lead(winner, split[0]) > MIN_LOSS_LEAD else (
+            sorted(ranked, key=lambda each: each is not split[0]))
 
     def _tree(self, part, name):
         """The greedy tree of a name for all samples or, without time for it, of a fold."""

@@ -52,7 +52,12 @@ def training_in_time(problem):
     """
     if not problem.control.deadline.is_set:
         return problem, 0.0
-    seconds = _reading_time(problem)
+    # A reading takes as long as the moments, which are three passes, of some samples.
+    samples = problem.training_samples
+    samples = samples[::-(-len(samples) // policy.MIN_SAMPLES)]
+    X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
+    Moments.of(X, sample_weight)
+    seconds = (monotonic() - begin) / len(samples)
     drawn = draw_in_time(problem, seconds)
     seconds_after = policy.READINGS_AFTER * seconds * len(drawn.training_samples)
     deadline = problem.control.deadline.earlier(seconds_after)
@@ -79,12 +84,3 @@ def fold_samples_of(problem, fraction):
     _, validation = hold_out(problem.sample_weight, fraction, strata_of(problem),
                              problem.random_state, problem.groups)
     return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
-
-
-def _reading_time(problem):
-    """Seconds per sample of a reading: of the moments, which take three passes, of some samples."""
-    samples = problem.training_samples
-    samples = samples[::-(-len(samples) // policy.MIN_SAMPLES)]
-    X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
-    Moments.of(X, sample_weight)
-    return (monotonic() - begin) / len(samples)
