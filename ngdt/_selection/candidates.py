@@ -127,16 +127,16 @@ def _class_candidates(problem, leaves):
         greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     greedy.append(Candidate("pruned", "pruned"))
     if has_wide_tree:
-        return [*_wide_candidate(problem), *greedy, *linear]
+        return [*_wide_candidates(problem), *greedy, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem)]
 
 
-def _wide_candidate(problem):
+def _wide_candidates(problem):
     """A small soft tree, for data where a few features tell any two samples apart."""
     # Each class has two to four leaves.
     depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
     steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
-    return _soft(problem, [depth], *_steps(steps, policy.FINAL_WIDE_STEPS))
+    return _soft(problem, [depth], *_steps(steps, policy.FEW_STEPS))
 
 
 def _soft_class_candidates(problem):
