@@ -1,6 +1,7 @@
 """Display of a long training: a line a second, with the share done and the time left."""
 
 from contextlib import contextmanager
+from contextvars import ContextVar
 from time import monotonic
 
 from ngdt._training.control import SILENT, Activity
@@ -9,6 +10,8 @@ from ngdt._training.control import SILENT, Activity
 INTERVAL = 1.0
 # Share of the work from which the time left is estimated.
 _MIN_SHARE = 0.02
+# The activity of which the next trainings are a part; None if each is one of its own.
+_whole = ContextVar("whole", default=None)
 
 
 class Lines:
@@ -54,9 +57,24 @@ def watching(verbose):
     ------
     Activity
     """
-    if not verbose:
-        yield SILENT
+    if _whole.get() is not None or not verbose:
+        yield _whole.get() or SILENT
         return
     begin = monotonic()
     yield Activity(Lines())
     print(f"[ngdt] done in {_seconds(monotonic() - begin)}", flush=True)
+
+
+@contextmanager
+def within(activity):
+    """Context manager: trainings are shown as this activity, whatever their `verbose`.
+
+    Parameters
+    ----------
+    activity : Activity
+    """
+    token = _whole.set(activity)
+    try:
+        yield
+    finally:
+        _whole.reset(token)

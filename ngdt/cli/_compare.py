@@ -2,9 +2,10 @@
 
 All models, or those of --models, are trained and tested on the same folds, with default parameters.
 The report says how accurate they are, how large, and how fast. For classes, it also has the AUC of
-two classes or the log loss of more.
+two classes or the log loss of more. The forest takes most of the time.
 
   ngdt compare titanic.csv --target survived -o report.html
+  ngdt compare titanic.csv -t survived --models tree pruned boosting linear
 """
 
 import pickle
@@ -15,10 +16,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict, cross_validate
+from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
 from threadpoolctl import threadpool_limits
 
-from ngdt._estimators.display import watching
+from ngdt._estimators.display import watching, within
 from ngdt._util.numbers import aligned, count
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._models import size
@@ -53,6 +54,8 @@ class Result:
         Losses of all models so far, the first of which it is compared with.
     probable : ndarray of shape (n_samples, n_classes), or None
         Probabilities of the classes, by cross-validation.
+    activity : Activity
+        The training on all samples.
 
     Attributes
     ----------
@@ -73,12 +76,12 @@ class Result:
         Trained on all samples.
     """
 
-    def __init__(self, name, model, X, y, task, lost, probable):
+    def __init__(self, name, model, X, y, task, lost, probable, activity):
         classifies, first = task == "classification", next(iter(lost))
         self.name, self.first, self.score = name, first, score(y, lost[name], classifies)
         self.of_probabilities = probability_score(y, probable) if classifies else {}
         self.lead = None if name == first else _lead(y, lost[first], lost[name], classifies)
-        self.model, self.seconds = _trained(model, X, y)
+        self.model, self.seconds = _trained(model, X, y, np.arange(len(y)), activity)
         self.n_leaves = CONTENDERS[name].leaves(self.model)
         self.n_bytes = len(pickle.dumps(self.model))
         self.microseconds = _microseconds(self.model, X)
@@ -128,13 +131,14 @@ def run(arguments):
     with (watching(not arguments.quiet) as activity, warnings.catch_warnings(),
           threadpool_limits(n_threads)):
         warnings.simplefilter("ignore", ConvergenceWarning)     # of the linear model
+        cost = sum(CONTENDERS[name].cost for name in names)
         for name in names:
             model = CONTENDERS[name].make(task, X, arguments)
-            part = activity.part(1 / len(names), name)
+            part = activity.part(CONTENDERS[name].cost / cost, name)
             try:
-                lost[name], probable = _cross_validated(model, X, y, folds, task)
-                part.at(arguments.folds / (arguments.folds + 1), "on all rows")
-                results.append(Result(name, model, X, y, task, lost, probable))
+                lost[name], probable = _cross_validated(model, X, y, folds, task, part)
+                results.append(Result(
+                    name, model, X, y, task, lost, probable, part.part(part.left, "on all rows")))
             except ValueError as error:
                 if task == "regression" or sizes.min() > 1:
                     raise
@@ -153,25 +157,36 @@ def run(arguments):
     print(f"wrote {arguments.output}")
 
 
-def _cross_validated(model, X, y, folds, task):
+def _cross_validated(model, X, y, folds, task, activity):
     """Loss of each row, by the model that has not seen it, and probabilities of the classes."""
+    classes = np.unique(y) if task == "classification" else None
+    # A class that the training rows lack has no probability.
+    found = np.zeros(len(y) if classes is None else (len(y), len(classes)))
+    rows, n_folds = getattr(X, "iloc", X), folds.get_n_splits()
     # The training on all rows warns of the same, with the numbers and examples of all rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if task == "regression":
-            return losses(y, cross_val_predict(model, X, y, cv=folds), False), None
-        # A class that the training rows lack has no probability.
-        probable = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
-    return losses(y, np.unique(y)[probable.argmax(axis=1)], True), probable
+        for k, (train, test) in enumerate(folds.split(found, y), start=1):
+            part = activity.part(1 / (n_folds + 1), f"fold {k} of {n_folds}")
+            fitted, _ = _trained(model, X, y, train, part)
+            if classes is None:
+                found[test] = fitted.predict(rows[test])
+            else:
+                known = np.isin(classes, fitted.classes_)
+                found[np.ix_(test, known)] = fitted.predict_proba(rows[test])
+    if classes is None:
+        return losses(y, found, False), None
+    return losses(y, classes[found.argmax(axis=1)], True), found
 
 
-def _trained(model, X, y):
-    """The model, trained on all rows, and the seconds that it took."""
+def _trained(model, X, y, rows, activity):
+    """The model, trained on some rows, and the seconds that it took."""
     # Within a cross-validation, Ctrl-C ends the command and not this training only.
-    rows = np.arange(len(y))
-    found = cross_validate(
-        model, X, y, cv=[(rows, rows[:1])], return_estimator=True, error_score="raise",
-        scoring=lambda model, X, y: 0.0)
+    with within(activity):
+        found = cross_validate(
+            model, X, y, cv=[(rows, rows[:1])], return_estimator=True, error_score="raise",
+            scoring=lambda model, X, y: 0.0)
+    activity.finish()
     return found["estimator"][0], float(found["fit_time"][0])
 
 

@@ -49,12 +49,15 @@ class Contender:
     leaves : callable
         Number of leaves of the fitted estimator, or None.
     takes_sparse : bool
+    cost : int
+        About how many times as long the training takes as that of a linear model.
     """
 
     what: str
     make: Callable
     leaves: Callable = methodcaller("get_n_leaves")
     takes_sparse: bool = True
+    cost: int = 1
 
 
 def _boosting(task, X, arguments):
@@ -92,17 +95,17 @@ def _leaves_of_boosting(estimator):
 CONTENDERS = {
     "tree": Contender(
         "a tree of ngdt, the default",
-        lambda task, X, arguments: make_estimator("tree", task, arguments)),
+        lambda task, X, arguments: make_estimator("tree", task, arguments), cost=5),
     "pruned": Contender(
         "a greedy tree with splits on single columns, pruned by cross-validated cost complexity",
         lambda task, X, arguments: make_estimator("tree", task, arguments).set_params(
-            init="pruned", optimizer=None, leaf="constant")),
+            init="pruned", optimizer=None, leaf="constant"), cost=3),
     "forest": Contender(
         "a forest of ngdt, the default",
-        lambda task, X, arguments: make_estimator("forest", task, arguments)),
+        lambda task, X, arguments: make_estimator("forest", task, arguments), cost=50),
     "boosting": Contender(
         "histogram gradient boosting of scikit-learn, the default", _boosting,
-        _leaves_of_boosting, takes_sparse=False),
+        _leaves_of_boosting, takes_sparse=False, cost=4),
     "linear": Contender(
         "logistic regression, or ridge regression with a cross-validated penalty, on scaled "
         "columns and indicators of categories", _linear, lambda estimator: None),

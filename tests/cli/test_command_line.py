@@ -410,6 +410,17 @@ def test_compare(file, target, run, folder):
         assert all(each.startswith(b"\x89PNG") for each in page.images)
 
 
+def test_compare_says_how_far_the_training_is(run, monkeypatch):
+    monkeypatch.setattr(ngdt._estimators.display, "INTERVAL", 0.0)
+    lines = run("compare", "wine.csv", "-t", "cultivar", "--folds", "2", "--models", "pruned",
+                "linear").out.splitlines()
+    for start in ("pruned, fold 1 of 2, initial tree", "pruned, fold 2 of 2: 50% done",
+                  "pruned, on all rows, initial tree", "linear, fold 1 of 2: ",
+                  "linear: 100% done"):
+        assert any(line.startswith(f"[ngdt] {start}") for line in lines)
+    assert sum(line.startswith("[ngdt] done in ") for line in lines) == 1
+
+
 @pytest.mark.parametrize("arguments", [
     ["export", "wine.ngdt", "-o", "result.sql"], ["show", "wine.ngdt", "-o", "result.html"],
     ["show", "wine.ngdt", "-o", "result.png"], ["explain", "wine.ngdt", "wine.csv", "-o",
