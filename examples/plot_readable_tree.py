@@ -16,8 +16,8 @@ from ngdt.optimizers import TAO
 # %%
 # Ten measurements of the largest cells of 569 tumours. Cross-validation prunes the tree on the
 # left; a small ``C`` of :class:`~ngdt.optimizers.TAO` leaves few weights in the splits of the other
-# one. A bar is as long as the effect of a measurement on the sum; to the right, larger values lead
-# to "no".
+# one. A bar is as long as the effect of a measurement on the sum, and points to the side
+# to which larger values lead.
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data.filter(like="worst "), data.target_names[data.target]

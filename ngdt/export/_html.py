@@ -49,8 +49,8 @@ def export_html(
     and in light and dark mode. Each node has its rule, the number of training samples, and the
     shares of their classes or the mean prediction. A weighted sum is a list of terms, in the units
     of the table, with the largest effect first: the absolute weight times the standard deviation of
-    the feature. Bars point to the right if larger values lead to "no" or, in a linear leaf, raise
-    the prediction.
+    the feature. Bars point to the right if larger values lead to the branch "no" or, in a linear
+    leaf, raise the prediction.
 
     Parameters
     ----------

@@ -274,7 +274,9 @@ def _short_numbers(rule, digits):
 
 def _wrapped(text):
     """Wrap a text into lines; a text that is too long for a box is cut in the middle."""
-    return textwrap.wrap(short(text, _MAX_LINES * _LINE_LENGTH), _LINE_LENGTH) or [""]
+    # A limit alone in a line is hard to read.
+    text = short(text, _MAX_LINES * _LINE_LENGTH).replace(" ≤ ", " ≤\xa0")
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(text, _LINE_LENGTH)] or [""]
 
 
 def _minus(text):

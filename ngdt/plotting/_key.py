@@ -86,7 +86,7 @@ def _remarks(contents, shown):
     if contents.shape is None and (has_sums or is_linear):
         remarks.append(f"length of a bar: |weight|{' × standard deviation' * known}")
         if has_sums:
-            remarks.append("bar of a split to the right: larger values speak for no")
+            remarks.append("bar of a split to the right: larger values lead to the right")
         if is_linear:
             remarks += ["bars of a leaf: larger values speak for the class on the",
                         "right, against the class on the left"] if of_classes else [

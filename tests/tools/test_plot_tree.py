@@ -405,6 +405,17 @@ def test_a_figure_is_no_axes(classifier, plt):
         plot_tree(classifier, ax=plt.figure())
 
 
+def test_a_limit_is_not_alone_in_a_line():
+    tree = Tree([[1.0]], [5.5], [~0], [~1], np.eye(2))
+    assert "≤ 5.5" in texts(plot_tree(tree, feature_names=["number vmail messages"]))
+
+
+def test_the_key_does_not_take_a_branch_for_a_class():
+    tree = Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
+    found = texts(plot_tree(tree, class_names=["no", "yes"]))
+    assert "bar of a split to the right: larger values lead to the right" in found
+
+
 def test_huge_values_and_names_of_several_lines(iris):
     X, y = iris
     model = ObliqueTreeRegressor(2, optimizer=None).fit(X, y)
