@@ -102,7 +102,9 @@ def check_table(estimator, X, categorical_features, *, reset):
             names = [f"x{j}" for j in range(X.shape[1])] if reset else None
             return RawTable(X, []), names, np.empty(0, dtype=np.intp)
         if sparse.issparse(X):
-            raise TypeError("categorical_features needs a dense table, but X is sparse")
+            raise TypeError(
+                "categorical_features needs a dense table, but X is sparse: pass X.toarray(), or "
+                "encode the categories before, and leave categorical_features as it is")
         columns = ArrayColumns(X)
     else:
         _validated(estimator, X, reset=reset, skip_check_array=True)
@@ -174,8 +176,8 @@ def _warn_of_spelled_values(columns, categorical, categories):
         _, advice, groups = _SPELLED[what]
         warn(
             f"X: columns {[*names]} are text, but their values spell {what}, such as {example!r}, "
-            f"and each is a category. Convert them to numbers, {advice}; if they are {groups}, by "
-            f"X.astype({{{names[0]!r}: 'category'}})")
+            f"and each is a category. Convert them to numbers, {advice}; if they are {groups}, say "
+            f"so by X.astype({{{names[0]!r}: 'category'}})")
 
 
 def spelled_by(values):
@@ -217,7 +219,7 @@ def _spells_date(text):
 
 # For each of what texts spell: whether one does, how to convert them, and what they may be instead.
 _SPELLED = {
-    "numbers": (_spells_number, "as pandas.to_numeric does, without other signs, such as '?', '$' "
-                "and those of thousands, or by decimal=',' of pandas.read_csv", "codes"),
-    "dates": (_spells_date, "such as the days since a date, after pandas.to_datetime",
+    "numbers": (_spells_number, "by pandas.to_numeric once signs such as '?', '$' and those of "
+                "thousands are removed, or by decimal=',' of pandas.read_csv", "codes"),
+    "dates": (_spells_date, "such as the days since a date, by pandas.to_datetime",
               "names of groups")}

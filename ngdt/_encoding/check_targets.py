@@ -118,7 +118,7 @@ def _helpful_errors(name, is_numeric):
     except OverflowError as error:
         raise ValueError(f"y {TOO_LARGE}") from error
     except (TypeError, ValueError) as error:
-        text = str(error)
+        text = re.sub(r"np\.str_\((.*)\)", r"\1", str(error))     # a label of an array of text
         if re.search("contains (NaN|infinity)", text):
             raise ValueError(f"{text.rstrip('.')}: {_OF_GAPS}") from error
         if is_numeric and (isinstance(error, TypeError) or "could not convert" in text):

@@ -13,6 +13,8 @@ from ngdt._util.validation import TOO_LARGE, did_you_mean, error_prefix
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 # Cells that are numbers. Databases return decimals, which are no Real of Python.
 _NUMBERS = Real | Decimal | np.bool_
+# Names of columns that a message has.
+_N_SHOWN = 9
 
 
 def as_columns(X):
@@ -115,7 +117,8 @@ class ArrayColumns:
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"X: column {name!r} holds values that are no numbers ({str(error).rstrip('.')}). "
-                "Convert it to numbers or, in training, name it in categorical_features") from error
+                "Convert it to numbers or, in training, name it in categorical_features, "
+                f"as [{name!r}]") from error
 
 
 class FrameColumns(ArrayColumns):
@@ -220,11 +223,15 @@ class FrameColumns(ArrayColumns):
         if not others:
             return False
         other = next((value for value in others if not isinstance(value, str)), others[0])
+        advice = (
+            "convert all values to numbers, with None for signs of missing ones, or all to strings"
+            if isinstance(other, str) else "give the parts of lists columns of their own"
+            if hasattr(other, "__len__") and not isinstance(other, bytes | dict) else
+            "convert its values to numbers, such as the year, or the days since a date, or to "
+            "strings")
         raise TypeError(
             f"X: column {self.names[j]!r} of type {self._type(j)} holds {str(other)[:40]!r}, but "
-            "has to be all numbers or all strings: convert its values to numbers, such as the days "
-            "since a date, or None for signs of missing ones, or to strings, give the parts of "
-            "lists columns of their own, or drop it")
+            f"has to be all numbers or all strings: {advice}, or drop it")
 
     def _type(self, j):
         """The type of a column as its library names it."""
@@ -269,9 +276,9 @@ def column_indices(parameter, given, names, words=()):
     if given.dtype.kind in "OU" and given.ndim == 1 and not is_mixed:
         unknown = [str(name) for name in given if name not in names]
         if unknown:
-            hint = did_you_mean(unknown[0], names)
-            raise ValueError(
-                f"{parameter} names the columns {unknown}, which X lacks{'.' * bool(hint)}{hint}")
+            shown = [*map(repr, names[:_N_SHOWN]), *["..."] * (n_columns > _N_SHOWN)]
+            hint = did_you_mean(unknown[0], names) or f" It has {', '.join(shown)}"
+            raise ValueError(f"{parameter} names the columns {unknown}, which X lacks.{hint}")
         return np.sort([names.index(name) for name in given])
     if given.dtype.kind == "b" and given.shape == (n_columns,):
         return np.flatnonzero(given)

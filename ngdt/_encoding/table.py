@@ -309,7 +309,7 @@ class Table:
         if unknown and name is not None:
             warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
-                "as unknown categories")
+                "as unknown categories: check their spelling and their type, or train with them")
         return tuple(map(np.concatenate, zip(*found, strict=True)))
 
     def _fill(self, numbers):
@@ -372,8 +372,8 @@ def _fit_categories(values, deserves_feature, present, name):
             len(found.rare) > 1):
         warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
-            "feature, which is constant: drop the column, or put its values into groups, if they "
-            "are neither numbers nor dates")
+            "feature, which is constant: drop the column, put its values into groups or, if "
+            "these are numbers or dates, convert them to numbers")
     return found
 
 

@@ -110,7 +110,9 @@ class ClassTargets:
         unknown = np.setdiff1d(found, self.classes)
         if unknown.size:
             check_classification_targets(y)
-            raise ValueError(f"y contains the labels {unknown}, but the classes are {self.classes}")
+            raise ValueError(
+                f"y contains the labels {unknown}, but the classes are {self.classes}: leave those "
+                "samples out, or train with them")
         return np.searchsorted(self.classes, found)[targets]
 
     def apply_class_weight(self, class_weight, targets, sample_weight):
@@ -162,7 +164,8 @@ class ClassTargets:
                 by_class = compute_class_weight(
                     class_weight, classes=self.classes, y=self.classes)
             if (by_class < 0).any() or not np.isfinite(by_class).all():
-                raise ValueError("class_weight must be finite and not negative")
+                raise ValueError(
+                    f"class_weight must be finite and not negative, got {class_weight!r}")
         return by_class
 
     def scale_leaf_values(self, tree, loss):
@@ -272,7 +275,8 @@ class RegressionTargets:
         y = _as_columns(y)
         if y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
+                f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}: give as "
+                "many, or another init")
         with np.errstate(over="ignore"):
             encoded = (y - self.center) / self.scale
         if not np.abs(encoded).max(initial=0.0) <= _MAX_TARGET:
@@ -378,5 +382,5 @@ def _without_idle_slopes(tree):
 
 def _as_columns(y):
     if sparse.issparse(y):
-        raise TypeError("y must be a dense array, got a sparse matrix")
+        raise TypeError("y must be a dense array, got a sparse matrix: pass y.toarray()")
     return np.asarray(y, dtype=np.float64).reshape(len(y), -1)

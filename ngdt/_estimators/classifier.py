@@ -254,12 +254,15 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         """
         resume = hasattr(self, "tree_")
         if not resume and classes is None:
-            raise ValueError("classes must be given at the first call of partial_fit")
+            raise ValueError(
+                "classes must be given at the first call of partial_fit: a list of all labels that "
+                "will come, such as those of np.unique(y)")
         if classes is not None:
             classes = check_classes(classes)
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
-                    f"classes={classes} differ from those of the first call, {self.classes_}")
+                    f"classes={classes} differ from those of the first call, {self.classes_}: "
+                    "leave classes out, or begin with a clone of the estimator")
         return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:

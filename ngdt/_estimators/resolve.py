@@ -235,7 +235,9 @@ def _named(parameter, value, registry, base):
     if isinstance(value, str) and value in registry:
         return registry[value]()
     auto = [] if parameter.endswith("]") else ["auto"]      # which no item of a list may be
+    none = "None, " * (parameter == "optimizer")
+    what = f"an {base.__name__} object{' or a fitted tree' * (base is Initializer)}"
     raise (ValueError if isinstance(value, str) else TypeError)(
-        f"{parameter} must be {''.join(f'{each!r}, ' for each in auto)}one of {list(registry)}, or "
-        f"an {base.__name__} object{' or a fitted tree' * (base is Initializer)}, got {value!r}."
+        f"{parameter} must be {''.join(f'{each!r}, ' for each in auto)}{none}one of "
+        f"{list(registry)}, or {what}, got {value!r}."
         f"{did_you_mean(value, [*registry, *auto])}")

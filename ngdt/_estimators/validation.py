@@ -48,7 +48,9 @@ class Validation(NamedTuple):
         if all(value is None for value in self[:3]):
             return problem
         if self.X_val is None or self.y_val is None:
-            raise ValueError("X_val and y_val must be given together, but one is missing")
+            raise ValueError(
+                "X_val and y_val must be given together, but "
+                f"{'X_val' if self.X_val is None else 'y_val'} is missing")
         # Gaps in columns that have none in X become means, as in predictions.
         table = fitted["_table"].with_means(problem.moments.mean)
         y = self._targets(problem, estimator, fitted)

@@ -336,7 +336,7 @@ def check_weight(sample_weight, n_samples, name="sample_weight"):
             f"{name} must have shape ({n_samples},), one weight per sample, "
             f"got {weight.shape}")
     if (weight < 0).any():
-        raise ValueError(f"{name} must not be negative")
+        raise ValueError(f"{name} must not be negative, got {weight.min():g}")
     if not weight.any():
         raise ValueError(f"{name} must not be zero for every sample")
     check_size_of_weights(name, weight)

@@ -21,9 +21,9 @@ _OPTIONS = {
     r"decimal=',' of pandas\.read_csv": "--decimal ','",
     r"use a regressor": "give --task regression",
     r"use a classifier": "give --task classification",
-    r"as pandas\.to_numeric does": "in the file",
-    r"after pandas\.to_datetime": "in the file, or leave it out by --drop",
-    r"drop the column, or": "leave it out by --drop, or",
+    r"by pandas\.to_numeric once (.*?) are removed": r"in the file, without \1",
+    r"by pandas\.to_datetime": "in the file, or leave it out by --drop",
+    r"drop the column, ": "leave it out by --drop, ",
     r"(can't encode character .*)": r"\1: write to a file, with --output"}
 
 

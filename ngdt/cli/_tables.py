@@ -171,7 +171,9 @@ def training_data(arguments):
     if not data.has_columns:
         data.require([*arguments.drop, *arguments.categorical])
         if data.y is None:
-            raise Mistake(f"{data.path}: the target is missing")
+            raise Mistake(
+                f"{data.path}: the target is missing: save it as the array y, or name its array by "
+                "--target")
     else:
         data = _chosen_columns(data, arguments)
     if len(np.unique(np.asarray(data.y).astype(str))) < 2:

@@ -657,7 +657,7 @@ def test_other_separators_and_decimal_signs(run, folder):
     printed = run("fit", "commas.csv", "-t", "y", "-q", "-o", "d.ngdt", "--set", "optimizer=None",
                   *how[:2])
     assert "columns ['a', 'b'] are text" in printed.err
-    assert "by --decimal ','; if they are codes, by --categorical 'a'\n" in printed.err
+    assert "by --decimal ','; if they are codes, say so by --categorical 'a'\n" in printed.err
 
 
 def test_amounts_are_numbers(run, folder):
@@ -699,7 +699,7 @@ def test_signs_of_missing_numbers_are_named(run, folder):
     pd.DataFrame({"a": [*range(99, 0, -1), "?"], "y": [1.5, 2.5] * 50}).to_csv(
         folder / "signs.csv", index=False)
     printed = run("fit", "signs.csv", "-q", "-t", "y", "-o", "s.ngdt", "--set", "optimizer=None")
-    assert "numbers, in the file, without other signs, such as '?', '$' and" in printed.err
+    assert "numbers, in the file, without signs such as '?', '$' and those of" in printed.err
 
 
 def test_parameters_of_an_algorithm(run, folder, mistake):
@@ -761,7 +761,7 @@ def test_names_are_noticed_once(run, folder):
         folder / "names.csv", index=False)
     printed = run("fit", "names.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "n.ngdt")
     assert printed.err.startswith("ngdt: warning: X: all 30 categories of column 'name' are rare")
-    assert "constant: leave it out by --drop, or" in printed.err
+    assert "constant: leave it out by --drop, put" in printed.err
     assert printed.err.count("warning") == 1
 
 
@@ -787,7 +787,7 @@ def test_a_warning_of_each_fold_is_printed_once(run, folder):
                   "--folds", "3")
     assert printed.err.count("spell") == 1
     assert "their values spell dates, such as '2020-05-03'" in printed.err
-    assert printed.err.count("names of groups, by --categorical 'day'\n") == 1
+    assert printed.err.count("names of groups, say so by --categorical 'day'\n") == 1
     assert "a date, in the file, or leave it out by --drop;" in printed.err
 
 

@@ -32,7 +32,8 @@ def fitted(request):
     (["MALE", "FEMALE"] * 3, 100, "'MALE'")])
 def test_many_unknown_categories(fitted, sex, share, shown):
     message = (f"values that did not occur in training: {share} % of column 'sex', such as "
-               f"{shown}, unlike 'female' in training. All count as unknown")
+               f"{shown}, unlike 'female' in training. All count as unknown "
+               "categories: check their spelling and their type")
     with pytest.warns(UserWarning, match=re.escape(message)) as found:
         predicted = fitted.predict(frame(sex))
     assert len(found) == 1
@@ -79,7 +80,7 @@ def test_a_column_of_names():
     names = [f"person {i}" for i in range(40)]
     model = ObliqueTreeClassifier(optimizer=None)
     with pytest.warns(UserWarning, match=(
-            "all 40 categories of column 'sex' are rare.* drop the.* if they are neither numbers")):
+            "all 40 categories of column 'sex' are rare.* drop the.* convert them to numbers")):
         model.fit(frame(names), Y)
     assert model.encoded_feature_names_ == ["age", "sex is rare"]
     with warnings.catch_warnings():

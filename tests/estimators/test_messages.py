@@ -98,6 +98,8 @@ def test_losses_of_the_task_are_offered(estimator, loss, message, iris):
 def test_the_parameter_that_was_given_is_named(iris):
     with pytest.raises(ValueError, match=r"^optimizer=GTO\(\) is for classification only"):
         ObliqueTreeRegressor(optimizer="gto").fit(*iris)
+    with pytest.raises(ValueError, match=r"^optimizer must be 'auto', None, one of \['annealed', "):
+        ObliqueTreeClassifier(optimizer="adam").fit(*iris)
     with pytest.raises(ValueError, match=r"optimizer=\[\] .* pass None"):
         ObliqueTreeClassifier(optimizer=[]).fit(*iris)
 
@@ -132,11 +134,19 @@ def test_texts_in_lists_and_dates():
         tree().fit(dates, [0, 1])
 
 
+def test_columns_of_text_that_spell_numbers_say_how_to_convert_them():
+    table = pytest.importorskip("pandas").DataFrame({"price": ["0.5", "$1.25"] * 20})
+    with pytest.warns(UserWarning, match=(
+            r"Convert them to numbers, by pandas\.to_numeric once signs .* are removed, .*; if "
+            r"they are codes, say so by X\.astype\(\{'price': 'category'\}\)$")):
+        tree().fit(table, np.arange(40) % 2)
+
+
 def test_targets_of_another_task(iris):
     X, y = iris
     with pytest.raises(ValueError, match=r"got an array of shape \(150, 2\).*MultiOutputClassif"):
         tree().fit(X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match=r"^y: .*'no'.*, but .* or use a classifier"):
+    with pytest.raises(ValueError, match=r"^y: .* float: 'no', but .* or use a classifier"):
         ObliqueTreeRegressor().fit(X, np.array(["no", "yes", "no"])[y])
 
 

@@ -366,8 +366,8 @@ X6, X3 = np.arange(12.0).reshape(6, 2), np.ones((3, 2))
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    ({"X_val": X3}, "X_val and y_val must be given together"),
-    ({"y_val": [0, 1, 0]}, "X_val and y_val must be given together"),
+    ({"X_val": X3}, "X_val and y_val must be given together, but y_val is missing"),
+    ({"y_val": [0, 1, 0]}, "X_val and y_val must be given together, but X_val is missing"),
     ({"sample_weight_val": [1.0]}, "X_val and y_val must be given together"),
     ({"X_val": np.ones((3, 4)), "y_val": [0, 1, 0]}, "X_val: X has 4 features, but .* 2 features"),
     ({"X_val": X3, "y_val": [0, 1]}, "y_val has 2 samples, but X_val has 3"),

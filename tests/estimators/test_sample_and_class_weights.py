@@ -138,7 +138,7 @@ def test_leaves_of_small_weights_have_probabilities():
 @pytest.mark.parametrize(("weight", "message"), [
     ([1.0] * 149, "sample_weight must have shape"),
     ([[1.0]] * 150, "sample_weight must have shape"),
-    ([-1.0] + [1.0] * 149, "sample_weight must not be negative"),
+    ([-1.0] + [1.0] * 149, "sample_weight must not be negative, got -1"),
     ([0.0] * 150, "sample_weight must not be zero"),
     ([1e307] * 150, "sample_weight must have a finite sum"),
     ([1e305] * 150, "a finite sum, of at most 1e\\+305"),
@@ -159,7 +159,7 @@ def test_dates_are_no_weights(iris, kind):
 
 
 @pytest.mark.parametrize(("class_weight", "message"), [
-    ({0: 1.0, 1: 1.0, 2: -1.0}, "class_weight must be finite and not negative"),
+    ({0: 1.0, 1: 1.0, 2: -1.0}, r"class_weight must be finite and not negative, got \{0: 1"),
     ({0: 1.0, 1: 1.0, 2: np.nan}, "class_weight must be finite and not negative"),
     ({0: 1.0, 1: 1.0, 2: np.inf}, "class_weight must be finite and not negative"),
     ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight and sample_weight leave no sample"),

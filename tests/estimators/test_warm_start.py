@@ -63,7 +63,7 @@ def test_warm_start_refuses_other_data(iris):
     warm = ObliqueTreeClassifier(2, optimizer=None, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features"):
         warm.fit(X[:, :3], y)
-    with pytest.raises(ValueError, match=r"y contains the labels \[3\]"):
+    with pytest.raises(ValueError, match=r"y contains the labels \[3\].* or train with them"):
         warm.fit(X, y + 1)
     warm.fit(X[:100], y[:100])  # a label less is fine
     assert warm.n_classes_ == 3
@@ -98,12 +98,12 @@ def test_small_batches_after_the_first_are_warned_of(iris):
 def test_partial_fit_wants_all_classes_first(iris):
     X, y = iris
     estimator = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3))
-    with pytest.raises(ValueError, match="classes must be given"):
+    with pytest.raises(ValueError, match=r"classes must be given .* such as those of np\.unique"):
         estimator.partial_fit(X, y)
     with pytest.raises(ValueError, match=r"y contains the labels \[2\]"):
         estimator.partial_fit(X, y, classes=[0, 1])
     estimator.partial_fit(X[:50], y[:50], classes=[2, 0, 1])
-    with pytest.raises(ValueError, match="differ from those of the first call"):
+    with pytest.raises(ValueError, match=r"differ from those of the first .*: leave classes out"):
         estimator.partial_fit(X, y, classes=[0, 1])
 
 
