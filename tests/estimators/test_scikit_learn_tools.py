@@ -3,21 +3,41 @@
 import pickle
 from decimal import Decimal
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import StackingClassifier
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    StackingClassifier,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401  its import enables it
-from sklearn.feature_selection import RFECV
-from sklearn.inspection import partial_dependence, permutation_importance
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, learning_curve
+from sklearn.feature_selection import RFECV, SelectFromModel
+from sklearn.inspection import (
+    DecisionBoundaryDisplay,
+    partial_dependence,
+    permutation_importance,
+)
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    cross_val_predict,
+    learning_curve,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, PolynomialFeatures
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import RandomOblique
@@ -80,8 +100,9 @@ def frame():
 @pytest.mark.parametrize("wrap", [
     lambda estimator: CalibratedClassifierCV(estimator, cv=2),
     lambda estimator: StackingClassifier([("one", estimator), ("other", TREE)], cv=2),
+    lambda estimator: VotingClassifier([("one", estimator), ("other", TREE)], voting="soft"),
     OneVsRestClassifier,
-], ids=["calibrated", "stacked", "one against the rest"])
+], ids=["calibrated", "stacked", "voting", "one against the rest"])
 def test_classifiers_in_others(wrap, estimator):
     for table in (X, frame()):
         model = wrap(clone(estimator)).fit(table, LABELS)
@@ -89,6 +110,106 @@ def test_classifiers_in_others(wrap, estimator):
         assert_allclose(shares.sum(axis=1), 1.0)
         assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(table))
         assert model.score(table, LABELS) > CHANCE
+
+
+@EACH
+@pytest.mark.parametrize("wrap", [
+    lambda estimator: BaggingClassifier(estimator, 3, random_state=0),
+    lambda estimator: BaggingClassifier(estimator, 3, max_features=3, random_state=0),
+    lambda estimator: AdaBoostClassifier(estimator, n_estimators=3, random_state=0),
+], ids=["bagging", "bagging of columns", "boosting"])
+def test_ensembles_of_classifiers(wrap, estimator):
+    model = wrap(clone(estimator)).fit(X, LABELS)
+    assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
+    assert model.score(X, LABELS) > CHANCE
+
+
+@pytest.mark.parametrize("wrap", [
+    lambda estimator: BaggingRegressor(estimator, 3, random_state=0),
+    lambda estimator: AdaBoostRegressor(estimator, n_estimators=3, random_state=0),
+    lambda estimator: VotingRegressor([("one", estimator), ("other", estimator)]),
+], ids=["bagging", "boosting", "voting"])
+def test_regressors_in_others(wrap):
+    model = wrap(ObliqueTreeRegressor(4, optimizer=None, leaf="constant")).fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) > 0.9
+
+
+def test_a_bagged_tree_gets_an_array_of_a_table():
+    """Names of columns are lost there, so that categories are told by their indices."""
+    with pytest.raises(ValueError, match=r"name it in categorical_features, as \['x1'\]$"):
+        BaggingClassifier(clone(TREE), 2).fit(frame(), LABELS)
+    tree = clone(TREE).set_params(categorical_features=[1])
+    model = BaggingClassifier(tree, 2, random_state=0).fit(frame(), LABELS)
+    assert model.estimators_[0].encoded_feature_names_[-1].startswith("x1 = ")
+    assert model.score(frame(), LABELS) > CHANCE
+
+
+@EACH
+def test_predictions_by_cross_validation(estimator):
+    folds, table = KFold(3), frame()
+    found = cross_val_predict(clone(estimator), table, LABELS, cv=folds, method="predict_proba")
+    for train, test in folds.split(table):
+        fitted = clone(estimator).fit(table.iloc[train], LABELS[train])
+        assert_array_equal(found[test], fitted.predict_proba(table.iloc[test]))
+
+
+def test_a_transformed_target():
+    model = ObliqueTreeRegressor(3, optimizer=None, leaf="constant")
+    found = TransformedTargetRegressor(clone(model), func=np.log, inverse_func=np.exp).fit(
+        frame(), np.exp(X[:, 0]))
+    assert_allclose(found.predict(frame()), np.exp(model.fit(frame(), X[:, 0]).predict(frame())))
+
+
+@EACH
+def test_names_of_transformed_columns(estimator):
+    transform = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["b"]), remainder="passthrough",
+        verbose_feature_names_out=False).set_output(transform="pandas")
+    model = make_pipeline(transform, clone(estimator)).fit(frame(), LABELS)
+    assert model[-1].feature_names_in_.tolist() == ["b_high", "b_low", "a", "c", "d"]
+    assert_array_equal(model.predict(frame()), clone(estimator).fit(
+        transform.fit_transform(frame()), LABELS).predict(transform.transform(frame())))
+
+
+@EACH
+def test_a_union_of_features(estimator):
+    union = make_union(MaxAbsScaler(), PolynomialFeatures(2))
+    model = make_pipeline(union, clone(estimator)).fit(X, LABELS)
+    assert model[-1].n_features_in_ == 4 + 15
+    assert model.score(X, LABELS) > CHANCE
+
+
+@EACH
+def test_selection_by_importance(estimator):
+    select = SelectFromModel(clone(estimator), threshold="mean").set_output(transform="pandas")
+    assert select.fit_transform(frame(), LABELS).columns.tolist() == ["a", "b"]
+    importances = select.estimator_.feature_importances_
+    assert_array_equal(select.get_support(), importances >= importances.mean())
+
+
+@EACH
+@pytest.mark.parametrize("response", ["predict", "predict_proba"])
+def test_a_picture_of_the_boundary(estimator, response):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    table = frame()[["a", "d"]]
+    model = clone(estimator).fit(table, Y > 1)
+    shown = DecisionBoundaryDisplay.from_estimator(
+        model, table, grid_resolution=5, response_method=response)
+    pyplot.close("all")
+    grid = np.stack([shown.xx0.ravel(), shown.xx1.ravel()], axis=1)
+    expected = getattr(model, response)(type(table)(grid, columns=["a", "d"]))
+    assert_allclose(shown.response.ravel(), expected if response == "predict" else expected[:, 1])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@EACH
+def test_models_that_processes_have_fitted(estimator):
+    expected = clone(estimator).fit(frame(), LABELS)
+    # Those of loky would import all of ngdt first.
+    for model in joblib.Parallel(2, backend="multiprocessing")(
+            joblib.delayed(clone(expected).fit)(frame(), LABELS) for _ in range(2)):
+        assert_array_equal(model.predict_proba(frame()), expected.predict_proba(frame()))
+        assert not hasattr(clone(model), "n_features_in_")
 
 
 @EACH
