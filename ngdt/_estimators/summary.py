@@ -257,5 +257,7 @@ def _competition(estimator, head):
     width = max(map(len, first))
     table = aligned(
         [[each.ljust(width), *more] for each, more in zip(first, others, strict=True)])
+    differ = len({row.get("n_folds") for row in rows}) > 1
     return [head, indent(table, "    "),
+            *["Errors of fewer n_folds are of fewer samples: compare leads instead."] * differ,
             "For another kind, set optimizer, init or leaf."]
