@@ -28,7 +28,8 @@ tree = ObliqueTreeClassifier(max_depth=2, optimizer="tao", random_state=0)
 tree.fit(X_train[two], y_train)
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 DecisionBoundaryDisplay.from_estimator(
-    tree, X_test[two], response_method="predict", cmap="coolwarm", alpha=0.4, ax=ax)
+    tree, X_test[two], response_method="predict", grid_resolution=500, cmap="coolwarm", alpha=0.4,
+    ax=ax)
 for label, color in (("benign", "tab:blue"), ("malignant", "tab:red")):
     ax.scatter(*X_test.loc[y_test == label, two].to_numpy().T, s=9, color=color, label=label)
 ax.legend(loc="upper right")
