@@ -19,6 +19,7 @@ from ngdt.cli._options import (
     check_output,
     labels,
     make_estimator,
+    share,
     task_of,
 )
 from ngdt.cli._scores import losses, score
@@ -36,7 +37,7 @@ def add_arguments(parser):
         parser, "where to save the model (default: model.ngdt)", default="model.ngdt")
     add_training_arguments(parser)
     parser.add_argument(
-        "--test-size", metavar="SHARE", type=float,
+        "--test-size", metavar="SHARE", type=share,
         help="share of the rows to hold out and score the model on, such as 0.25")
     parser.add_argument(
         "--set", metavar="NAME=VALUE", nargs="+", default=[], dest="settings",

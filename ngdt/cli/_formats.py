@@ -51,8 +51,8 @@ def chosen_format(arguments, formats, default=None):
         by_name.get(default) if arguments.output is None else None)
     if chosen is None:
         raise Mistake(
-            f"--format is missing: it is one of {', '.join(by_name)}, or the file ends with one of "
-            f"{', '.join(by_suffix)}")
+            f"--format is missing: give one of {', '.join(by_name)}, or --output FILE that ends "
+            f"with one of {', '.join(by_suffix)}")
     return chosen
 
 

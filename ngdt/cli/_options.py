@@ -43,6 +43,17 @@ def positive_int(text):
     return int(text)
 
 
+def share(text):
+    """An argument that is a number between 0 and 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = np.nan
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, such as 0.25, got {text}")
+    return number
+
+
 def add_output_argument(parser, text, **options):
     """The argument of the file that is written.
 
@@ -146,7 +157,7 @@ def labels(y, task):
     """
     values = np.asarray(y)
     if task == "regression":
-        with error_prefix("target of a regression"):
+        with error_prefix("the target of a regression must be numbers"):
             return values.astype(np.float64)
     # Larger ones do not fit integers, and scikit-learn takes no other floats for classes.
     if values.dtype.kind == "f" and not np.mod(values, 1).any():
@@ -194,9 +205,10 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
         name, separator, value = setting.partition("=")
         outer, _, own = name.partition("__")
         if not separator or outer not in known:
+            hint = did_you_mean(name, known) or f" The parameters are {', '.join(known)}"
             raise Mistake(
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
-                f"{setting!r}.{did_you_mean(name, known) if outer not in known else ''}")
+                f"{setting!r}.{hint if outer not in known else ''}")
         (inner[outer] if own else given)[own or name] = _value(value)
     for name, parameters in inner.items():
         kind = _NAMED.get(name, {}).get(str(given.get(name)))

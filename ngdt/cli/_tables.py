@@ -149,7 +149,8 @@ def _suffix(path, input_format):
     if suffix not in READERS:
         raise Mistake(
             f"{path}: the type of a table must be one of {', '.join(READERS)}, not {suffix!r}."
-            f"{did_you_mean(suffix, READERS)} --input-format says what it is")
+            f"{did_you_mean(suffix, READERS)} Save it as one of these, or say by --input-format "
+            "which of them it is")
     check_is_there(path)
     return suffix
 

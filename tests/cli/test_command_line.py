@@ -511,7 +511,7 @@ def test_the_task_follows_from_the_target(y, task):
 @pytest.mark.parametrize(("arguments", "message"), [
     ("fitt", "invalid choice: 'fitt' (choose from "),
     ("fit wyne.csv -t cultivar", "there is no such file. Did you mean 'wine.csv'?"),
-    ("fit wine.xlsx -t y", "the type of a table must be one of .csv, "),
+    ("fit wine.xlsx -t y", "not '.xlsx'. Save it as one of these, or say by --input"),
     ("fit wine.csv", "--target COLUMN is missing. The columns are alcohol, "),
     ("fit wine.csv -t cultivr", "there is no column 'cultivr', but alcohol, "),
     ("fit wine.csv -t cultivr", "Did you mean 'cultivar'?"),
@@ -523,11 +523,13 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --task regression", "convert string to float: 'class_0'"),
     ("fit wine.csv -t cultivar --set loss=poisson -q", "ifier: give --task regression\n"),
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
+    ("fit wine.csv -t cultivar --set criterion=gini", "'. The parameters are "),
     ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
     ("fit wine.csv -t cultivar --max-leaf-nodes 3", "--max-leaf-nodes 3 (ngdt fit --help"),
     ("fit wine.csv -t cultivar -o no/model.ngdt", "create the folder, or choose another path"),
-    ("fit wine.csv -t cultivar --test-size 3", "must be a float in the range (0.0, 1.0)"),
+    ("fit wine.csv -t cultivar --test-size 3", "must be between 0 and 1, such as 0.25, got 3"),
+    ("fit wine.csv -t cultivar --test-size a", "must be between 0 and 1, such as 0.25, got a"),
     ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
     ("fit wine.csv --input-format npz -t y", "wine.csv cannot be read as npz: "),
     ("fit wine.csv --input-format svm", "wine.csv cannot be read as svm: "),
@@ -538,7 +540,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show wine.ngdt --tree 2", "--tree must be from 1 to 1"),
     ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
     ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
-    ("show wine.ngdt -o x.gif", "or the file ends with one of .txt, .html, .htm, .png"),
+    ("show wine.ngdt -o x.gif", "or --output FILE that ends with one of .txt, .html, .htm"),
     ("predict wine.ngdt diabetes.npz", "no column 'alcohol', but an array"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
@@ -552,7 +554,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
-    ("export wine.ngdt", "--format is missing: it is one of c, sql"),
+    ("export wine.ngdt", "--format is missing: give one of c, sql"),
     ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to 178, the number"),
     ("compare wine.csv -t cultivar --folds 1", "--folds must be from 2 to 178"),
     ("compare wine.csv -t cultivar --models trees", "invalid choice: 'trees' (choose from "),
@@ -686,7 +688,7 @@ def test_amounts_are_numbers(run, folder):
 def test_amounts_of_different_kinds_stay_text(run, folder, mistake, values):
     pd.DataFrame({"a": values * 20, "y": [1.5, 2.5] * 20}).to_csv(
         folder / "kinds.csv", index=False)
-    assert "target of a regression: " in mistake(
+    assert "the target of a regression must be numbers: " in mistake(
         "fit", "kinds.csv", "-t", "a", "--task", "regression")
     fit = ["fit", "kinds.csv", "-q", "-t", "y", "-o", "kinds.ngdt"]
     warning = run(*fit, "--set", "optimizer=None").err
