@@ -178,7 +178,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             As for `fit`.
@@ -203,7 +203,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         check_input : bool, default=True
             False skips the validation of X, which is far slower than a prediction for one sample.
             X must then be a C-contiguous array or a CSR matrix of finite float32 or float64.
@@ -242,7 +242,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------

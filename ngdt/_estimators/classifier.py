@@ -29,9 +29,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
     trained on, and the winner is trained on all: trees with few weights that tree alternating
     optimization makes of the greedy tree (Carreira-Perpiñán & Tavallali, 2018), which are
-    preferred; the greedy tree itself, pruned by cost complexity; and complete trees that route
-    softly while routing becomes hard, after Hehn et al. (2020). `candidates_` has their errors. The
-    rule is in the user guide, "What is trained by default".
+    preferred; for two classes, a logistic regression, cut into bands of its score; the greedy tree
+    itself, pruned by cost complexity; and complete trees that route softly while routing becomes
+    hard, after Hehn et al. (2020). `candidates_` has their errors. The rule is in the user guide,
+    "What is trained by default".
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
         all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
-        Improves the initial tree: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
+        Improves the initial tree: a name, such as "tao", "annealed", "ssgd", "end_to_end" or
         "regrow", or an object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the
         initial tree, by default the greedy one. With "auto", trees compete if `init` is "auto",
         too. Otherwise, and to continue from a fitted tree, "auto" is "ssgd".
@@ -227,7 +228,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), default=None
             All labels that may occur. Required at the first call.
@@ -270,7 +271,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         check_input : bool, default=True
             As for `apply`.
 
@@ -286,7 +287,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         check_input : bool, default=True
             As for `apply`.
 
@@ -302,7 +303,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         check_input : bool, default=True
             As for `apply`.
 

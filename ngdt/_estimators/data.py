@@ -107,8 +107,9 @@ class TableEstimator(
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+            A data frame may have text and gaps: see :ref:`tables`. The type of numbers is kept if
+            it is float32 or float64. A C-contiguous array is then not copied.
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Labels of any type, or regression targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -116,10 +117,9 @@ class TableEstimator(
             weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
             far less than 1 together, the probabilities of its classes are nearly equal.
         X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
-            Samples of your own on which all is chosen: the default trees, or the kinds of trees of
-            a forest, compete on them, and sizes, epochs and penalties of a tree have the least
-            error there. Nothing of X is held out then, and X_val is never trained on: see
-            :ref:`validation`.
+            Validation samples of your own: the default trees, or the kinds of trees of a forest,
+            compete on them, and sizes, epochs and penalties of a tree have the least error there.
+            Nothing of X is held out then, and X_val is never trained on: see :ref:`validation`.
         y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
             Labels or targets of X_val.
         sample_weight_val : array-like of shape (n_val,), default=None

@@ -58,7 +58,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
         optimizer: "random_complete" for soft training, and "info_gain" for all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
-        Improves the initial tree: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an
+        Improves the initial tree: a name, such as "tao", "annealed", "ssgd" or "regrow", or an
         object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by
         default the greedy one. With "auto", trees compete if `init` is "auto", too. Otherwise, and
         to continue from a fitted tree, "auto" is "ssgd".
@@ -208,7 +208,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             Not negative; samples of weight zero are ignored.
@@ -238,7 +238,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         check_input : bool, default=True
             As for `apply`.
 
@@ -261,7 +261,7 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
             In [0, 1]. 0 is the least target, 1 the largest.
         check_input : bool, default=True

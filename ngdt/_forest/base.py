@@ -236,7 +236,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -254,7 +254,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------

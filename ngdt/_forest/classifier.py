@@ -200,7 +200,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -214,7 +214,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -228,7 +228,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------

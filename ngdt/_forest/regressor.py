@@ -179,7 +179,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -200,7 +200,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
             In [0, 1]. 0 is the least target, 1 the largest.
 

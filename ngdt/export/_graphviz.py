@@ -50,7 +50,7 @@ def export_graphviz(
         Draw boxes with rounded corners.
     n_terms, precision
         As for `export_text`.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
 
     Returns

@@ -72,7 +72,7 @@ def export_html(
         Levels of splits to write. None writes all.
     unfolded : int or None, default=3
         Levels of splits that are unfolded at first. None unfolds all.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
 
     Returns

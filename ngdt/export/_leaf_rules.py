@@ -69,7 +69,7 @@ def export_rules(
         As for `export_text`.
     precision : int or None, default=None
         As for `export_text`.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples.
     by_coverage : bool, default=False
         Whether rules of many samples come first.

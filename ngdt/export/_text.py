@@ -70,7 +70,7 @@ def export_text(
         Levels of splits to write. None writes all.
     show_weights : bool, default=True
         Write the number of training samples of each leaf in brackets, if it is known.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples, as `model` reads them. None takes the samples of
         the last call of `fit` or `partial_fit`.
 

@@ -43,7 +43,7 @@ def prediction_cost(tree, X, *, sample_weight=None):
     Parameters
     ----------
     tree : Tree
-    X : array-like or CSR matrix of shape (n_samples, n_features)
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the means. Samples of weight zero are ignored.
 

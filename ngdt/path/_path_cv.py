@@ -135,7 +135,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights for training and for the scores. Not negative; samples of weight zero are
@@ -193,7 +193,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -208,7 +208,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -223,7 +223,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
 
