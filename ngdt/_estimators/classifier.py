@@ -27,12 +27,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
-    trained on, and the winner is trained on all: trees with few weights that tree alternating
-    optimization makes of the greedy tree (Carreira-Perpiñán & Tavallali, 2018), which are
-    preferred; for two classes, a logistic regression, cut into bands of its score; the greedy tree
-    itself, pruned by cost complexity; and complete trees that route softly while routing becomes
-    hard, after Hehn et al. (2020). `candidates_` has their errors. The rule is in the user guide,
-    "What is trained by default".
+    trained on, and the winner is trained on all: what tree alternating optimization makes of the
+    greedy tree (Carreira-Perpiñán & Tavallali, 2018), which is preferred; for two classes, a
+    logistic regression, cut into bands of its score; the greedy tree itself, pruned by cost
+    complexity; and complete trees that route softly while routing becomes hard, after Hehn et al.
+    (2020). `candidates_` has their errors. The rule is in the user guide, "What is trained by
+    default".
 
     Parameters
     ----------
