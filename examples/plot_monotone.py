@@ -59,8 +59,8 @@ plt.show()
 # ``is_monotone`` returns two patients that show it: here the second has the larger body mass index
 # and the smaller prediction.
 
-print("monotone:", is_monotone(models["monotone"].tree_, [1, 1]))
-is_proved, pair = is_monotone(free.tree_, [1, 1])
+print("monotone:", is_monotone(models["monotone"]))
+is_proved, pair = is_monotone(free, [1, 1])
 print("free:", is_proved)
 for patient in pair:
     print(patient.round(1), free.tree_.predict(patient[None]).round(1).ravel())

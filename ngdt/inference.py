@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import softmax
+from sklearn.base import is_classifier
 
-from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
+from ngdt._core.order import refute, refute_mean, refute_table, with_one_output
 from ngdt._core.search import RADIUS, price_samples, search_samples
 from ngdt._core.structure import reach_probabilities
-from ngdt._core.tree import check_is_tree
+from ngdt._core.tree import Tree, check_is_tree
 from ngdt._util.arrays import row_blocks
 from ngdt._util.validation import check_matrix, check_weight, error_prefix
 from ngdt.losses import get_loss
@@ -71,10 +72,6 @@ class SurrogateGradient(NamedTuple):
     weights: np.ndarray
     thresholds: np.ndarray
     values: np.ndarray
-
-
-# Pairs of leaves that is_monotone looks at together.
-_PAIRS = 256
 
 
 def _radius(inference):
@@ -379,29 +376,30 @@ def soft_predict_proba(tree, X, gamma):
     return out
 
 
-def is_monotone(tree, monotonic_cst, *, output=None):
+def is_monotone(model, monotonic_cst=None, *, output=None):
     """Prove that predictions never fall where constrained features rise, or find where they do.
 
     Parameters
     ----------
-    tree : Tree, or list of Tree
-        With constant leaves. Several trees, such as a forest, predict the mean of their values or,
-        for two classes, of their probabilities.
-    monotonic_cst : array-like of int, shape (n_features,)
+    model : Tree, list of Tree, or fitted estimator
+        With constant leaves; an estimator is a tree, a forest or boosting of ngdt. Trees in a list
+        predict the mean of their values or, for two classes, of their probabilities.
+    monotonic_cst : array-like of int or dict of int, default=None
         1 for features with which the output must not fall, -1 if it must not rise, 0 for others,
-        which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
+        which are held fixed. Of an estimator, columns of X, as for its parameter `monotonic_cst`,
+        which is the default. Of a `Tree`, an entry for each of its features.
     output : int or None, default=None
-        Column of the leaf values. None takes the only one or, for two classes, the log-odds of the
-        second one, which order its probability.
+        Column of the leaf values; of a classifier, the index of the class whose probability is
+        meant. None takes the only column or, for two classes, the probability of the second one.
 
     Returns
     -------
     is_proved : bool or None
         True if no two samples that differ only in features of `monotonic_cst`, in their direction,
-        have outputs out of order. False if the pair has. None if neither is known: rounding errors
-        may allow neither, and the mean of several trees may be monotone though a tree is not.
+        have outputs out of order. False if the pair has. None if neither is known: see the notes.
     pair : tuple of two ndarrays of shape (n_features,), or None
-        A sample, and one beyond it whose output is out of order.
+        A sample, and one beyond it whose output is out of order. Of an estimator, as its `encode`
+        returns them: rows of X, if all columns are numbers.
 
     Raises
     ------
@@ -413,14 +411,20 @@ def is_monotone(tree, monotonic_cst, *, output=None):
     For pairs of leaves whose outputs are out of order, a linear program searches for samples that
     reach one leaf and, further on, the other one, unless splits on single features, or the split at
     which they part, exclude it. The time grows with the number of these pairs: at worst with the
-    square of the number of leaves.
+    square of the number of leaves. Rounding errors may allow neither a proof nor a pair.
 
-    The mean of several trees is proved to be monotone if each of them is. Otherwise, the pairs of
-    the other trees are tried on the mean.
+    The mean of several trees is proved to be monotone if each tree is. That suffices, but is not
+    needed: a rise of one tree may outweigh the fall of another. Where a tree falls, the mean is
+    followed from one sample of its pair to the other. If it falls on none of these ways, it is not
+    known whether it is monotone.
+
+    A proof holds for all values of the encoded features, also for those that no table has. The pair
+    of an estimator is one of rows of a table, without missing values. Where the tree falls between
+    samples that no table has, rows are searched for with the nearest categories alone.
 
     Examples
     --------
-    >>> from ngdt import Tree
+    >>> from ngdt import ObliqueTreeRegressor, Tree
     >>> from ngdt.inference import is_monotone
     >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[2.0], [3.0]])
     >>> is_monotone(tree, [1, -1])
@@ -428,56 +432,64 @@ def is_monotone(tree, monotonic_cst, *, output=None):
     >>> is_proved, (low, high) = is_monotone(tree, [0, 1])
     >>> is_proved, tree.predict([low, high]).ravel().tolist()
     (False, [3.0, 2.0])
+    >>> model = ObliqueTreeRegressor(1, monotonic_cst=[1], optimizer=None)
+    >>> is_monotone(model.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 1.0]))
+    (True, None)
     """
-    trees = tree if isinstance(tree, list | tuple) else [tree]
-    if not trees:
-        raise ValueError("tree must be a tree, or a list of at least one, got an empty one")
-    for each in trees:
-        check_is_tree(_check_constant(each))
-        direction = _check_directions(monotonic_cst, each.n_features)
-        _check_output(each, output)
-    found = [_is_tree_monotone(each, direction, output) for each in trees]
-    pairs = [pair for _, pair in found if pair is not None and _is_out_of_order(
-        trees, pair, output)]
-    if pairs:
-        return False, pairs[0]
-    return True if all(is_proved for is_proved, _ in found) else None, None
+    if hasattr(model, "_summands"):
+        trees, directions, tables = _of_estimator(model, monotonic_cst, output)
+        is_probability = is_classifier(model)
+    else:
+        given = model if isinstance(model, list | tuple) else [model]
+        trees = [_checked_tree(each, output) for each in given]
+        directions = [_check_directions(monotonic_cst, each.n_features) for each in given]
+        if not given:
+            raise ValueError("model must be a tree, or a list of at least one, got an empty one")
+        is_probability, tables = output is None and given[0].n_outputs == 2, ()
+    is_proved = True
+    for k, (tree, direction) in enumerate(zip(trees, directions, strict=True)):
+        is_each, pair = refute(tree, direction)
+        is_proved = (is_proved and is_each) or None
+        if pair is not None and tables:
+            pair = refute_table(tree, direction, tables[0], pair)
+        # Forests of boosting may have encodings of their own, with which samples of one are none.
+        if pair is not None and all(each.features == tables[0].features for each in tables[1:]):
+            pair = pair if len(trees) == 1 else refute_mean(trees, k, pair, is_probability)
+            if pair is not None:
+                return False, tuple(pair)
+    return is_proved, None
 
 
-def _check_output(tree, output):
+def _of_estimator(model, monotonic_cst, output):
+    """Trees with one output whose mean is that of an estimator, their directions, the encodings."""
+    parts, trees, directions = model._summands(), [], []
+    n_trees = sum(len(part._trees()) for part in parts)
+    for part in parts:
+        direction, own = part._directions_of(monotonic_cst), part._trees()
+        if monotonic_cst is None and not direction.any():
+            raise ValueError(
+                "monotonic_cst must be given, since that of the estimator has no directions")
+        for tree in own:
+            tree = _checked_tree(tree, output, is_classifier(part))
+            # The sum of the means of forests is the mean of all trees, of which each counts more.
+            trees.append(tree.replace(values=tree.values * (n_trees / len(own))))
+            directions.append(direction)
+    return trees, directions, [part._table for part in parts]
+
+
+def _checked_tree(tree, output, is_of_classifier=False):
+    """The tree with a single output, which is to be monotone."""
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            "model must be a Tree, a list of them, or a fitted tree, forest or boosting of ngdt, "
+            f"got {type(tree).__name__}: pass the last step of a pipeline, best_estimator_ of a "
+            "search, Tree.from_sklearn(model) of another tree")
     is_int = isinstance(output, Integral) and not isinstance(output, bool)
     if output not in range(tree.n_outputs) if is_int else output is not None or tree.n_outputs > 2:
         raise ValueError(
             f"output must be one of the outputs of the tree, 0..{tree.n_outputs - 1}, or None if "
             f"there are one or two, got {output!r}")
-
-
-def _is_tree_monotone(tree, direction, output):
-    """Proof that a tree is monotone, True, a pair that breaks it, or None if it is unknown."""
-    climbs, score = Climbs(tree, direction), monotone_output(tree.values, output)
-    low, high = np.nonzero(climbs.possible & (score[:, None] > score))
-    is_proved = True
-    for first in range(0, len(low), _PAIRS):
-        part = slice(first, first + _PAIRS)
-        violation, points = climbs.violations(low[part], high[part])
-        for k in first + np.flatnonzero(violation <= TOLERANCE):
-            pair = points[k - first]
-            if not _is_out_of_order([tree], pair, output):
-                # Cells may have no inner points, but some on thresholds.
-                pair = climbs.violations(low[[k]], high[[k]], is_exact=True)[1][0]
-            if _is_out_of_order([tree], pair, output):
-                return False, tuple(pair)
-            is_proved = None
-    return is_proved, None
-
-
-def _is_out_of_order(trees, pair, output):
-    if not np.isfinite(pair).all():
-        return False
-    scores = np.array([monotone_output(tree.predict(pair), output) for tree in trees])
-    is_probability = output is None and trees[0].n_outputs == 2 and len(trees) > 1
-    before, after = (expit(scores) if is_probability else scores).mean(axis=0)
-    return before > after
+    return with_one_output(_check_constant(tree), output, is_of_classifier)
 
 
 def _check_directions(monotonic_cst, n_features):

@@ -339,6 +339,27 @@ class Table:
                 f"Input X contains infinity or a value too large for {values.dtype!r}, in column "
                 f"{name!r}. Replace it by NaN, a missing value, or by a number")
 
+    def nearest_row(self, sample):
+        """The nearest encoded sample that has one category in each column, and no gaps.
+
+        Parameters
+        ----------
+        sample : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        row, first = sample.copy(), len(self.numeric) + len(self.gaps)
+        row[len(self.numeric):first] = 0.0
+        for each in self.categories:
+            own = slice(first, first + each.n_features)
+            rows = np.eye(len(each.groups))[:, -each.n_features:]
+            if len(rows):
+                row[own] = rows[((rows - row[own])**2).sum(axis=1).argmin()]
+            first = own.stop
+        return row
+
     def with_means(self, mean):
         """Copy of the encoding whose unknown values of missing numbers are the means in training.
 

@@ -219,7 +219,17 @@ class TableEstimator(
     def encoded_monotonic_cst_(self) -> np.ndarray:
         """`monotonic_cst` of the encoded features, ndarray of int8, shape (n_features,)."""
         check_is_fitted(self)
-        return encoded_directions(self, self._table)
+        return self._directions_of(None)
+
+    def _directions_of(self, monotonic_cst):
+        """The directions of the encoded features; those of the parameter for None."""
+        return encoded_directions(
+            self, self._table, self.monotonic_cst if monotonic_cst is None else monotonic_cst)
+
+    def _summands(self):
+        """The fitted estimators of tables whose predictions have the sum of this one."""
+        check_is_fitted(self)
+        return [self]
 
     @abstractmethod
     def _trees(self):

@@ -5,7 +5,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_monotonic_cst
 
 
-def encoded_directions(estimator, table):
+def encoded_directions(estimator, table, given):
     """The direction of each feature of the tree.
 
     Parameters
@@ -14,6 +14,8 @@ def encoded_directions(estimator, table):
         It knows the columns of X.
     table : Table
         The encoding of X.
+    given : array-like of int, dict of int or None
+        As the parameter.
 
     Returns
     -------
@@ -24,7 +26,6 @@ def encoded_directions(estimator, table):
     ValueError
         If `monotonic_cst` does not fit the columns; the message names them.
     """
-    given = estimator.monotonic_cst
     try:
         if not (given is None or isinstance(given, dict)) and np.ndim(given) != 1:
             raise TypeError(f"{np.ndim(given)} dimensions")
@@ -63,7 +64,7 @@ def resolve_directions(estimator, fitted):
     """
     if estimator.monotonic_cst is None:
         return None
-    directions = encoded_directions(estimator, fitted["_table"])
+    directions = encoded_directions(estimator, fitted["_table"], estimator.monotonic_cst)
     if not directions.any():
         return None
     if len(fitted["classes_"]) > 2 if is_classifier(estimator) else fitted["n_outputs_"] > 1:

@@ -233,6 +233,10 @@ class ObliqueBoostingRegressor(
         return (f"{self._outcome().capitalize()} in all.\nThe second lowered the out-of-bag "
                 f"squared error from {format_number(before)} to {format_number(after)}.")
 
+    def _summands(self):
+        check_is_fitted(self)
+        return self.estimators_
+
     @property
     def _targets(self):
         return self.estimators_[0]._targets

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ngdt
 from helpers import make_problem
@@ -20,6 +22,7 @@ from ngdt import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    Tree,
     tao_path,
 )
 from ngdt._estimators.edited import described_in_order
@@ -46,7 +49,7 @@ def assert_monotone(model, X, predict):
     """Check by a proof, and by samples of which some columns are moved."""
     cst = model.encoded_monotonic_cst_
     assert cst.any()
-    assert is_monotone(model._trees(), cst) == (True, None)
+    assert is_monotone(model._trees(), cst) == is_monotone(model) == (True, None)
     random = np.random.default_rng(0)
     X = np.asarray(X)[random.integers(len(X), size=1000)]
     moved = X + np.ptp(X, axis=0) * cst * random.exponential(size=X.shape) * (
@@ -244,6 +247,20 @@ def test_boosted_forests_are_monotone():
         assert_monotone(each, X, each.predict)
 
 
+def test_the_sum_of_two_forests_is_proved_or_refuted():
+    X, y = make_friedman1(600, 5, random_state=0)
+    forest = ObliqueForestRegressor(20, init=RandomOblique(5, n_nonzero=2), optimizer=None)
+    for cst, expected in (([0, 0, 0, 1, 1], True), (None, False)):
+        forest.set_params(monotonic_cst=cst)
+        model = ObliqueBoostingRegressor(forest, random_state=0).fit(X, y)
+        assert len(model.estimators_) == 2
+        proved, pair = is_monotone(model, None if expected else [0, 0, 0, 1, 1])
+        assert proved is expected
+        if pair is not None:
+            before, after = model.predict(np.array(pair))
+            assert before > after
+
+
 def test_a_warm_start_cannot_order_the_trees_that_there_are():
     X, y = diabetes()
     forest = ObliqueForestRegressor(
@@ -277,6 +294,111 @@ def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
         clone(forest).set_params(optimizer=LinearLeaves(penalty=1.0)).fit(X, y)
     with pytest.raises(ValueError, match=r"for one target, or .*, but y has more"):
         clone(forest).fit(X, np.column_stack([y, y]))
+
+
+@pytest.mark.parametrize("model", [
+    ObliqueTreeRegressor(5, leaf="constant", optimizer="tao", random_state=0),
+    ObliqueForestRegressor(10, init="info_gain", optimizer=None, random_state=0)], ids=str)
+def test_free_estimators_are_refuted_by_rows(model):
+    X, y = diabetes()
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="monotonic_cst must be given, since that of the estim"):
+        is_monotone(model)
+    for cst in (DIABETES, model.set_params(monotonic_cst=DIABETES).encoded_monotonic_cst_, None):
+        proved, pair = is_monotone(model, cst)
+        assert proved is False
+        low, high = pair
+        assert ((high - low) * model.encoded_monotonic_cst_ >= 0.0).all()
+        assert set(X.columns[low != high]) <= DIABETES.keys()
+        before, after = model.predict(pd.DataFrame(pair, columns=X.columns))
+        assert before > after
+
+
+def test_the_mean_is_refuted_where_one_tree_falls():
+    X, y = diabetes()
+    forest = ObliqueForestRegressor(
+        6, monotonic_cst=DIABETES, optimizer="tao", max_depth=3, random_state=0).fit(X, y)
+    free = ObliqueForestRegressor(1, optimizer="tao", leaf="constant", random_state=1).fit(X, y)
+    forest.estimators_[3] = free[0]
+    # The sample that the tree falls at is a pair of the mean only where no other tree rises.
+    proved, pair = is_monotone(forest)
+    assert proved is False
+    before, after = forest.predict(pd.DataFrame(pair, columns=X.columns))
+    assert before > after
+
+
+@pytest.mark.parametrize("model", [
+    ObliqueTreeClassifier(3, leaf="constant", optimizer="tao", random_state=0),
+    ObliqueForestClassifier(5, max_depth=3, init="info_gain", optimizer=None, random_state=0)],
+    ids=str)
+def test_a_class_is_chosen_by_its_index(model):
+    X, y = load_iris(return_X_y=True)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"output must be one of .*, 0\.\.2"):
+        is_monotone(model, [1, 1, 1, 1])
+    found = []
+    for output in range(3):
+        for sign in (1, -1):
+            proved, pair = is_monotone(model, [0, 0, sign, sign], output=output)
+            found.append(proved)
+            if pair is not None:
+                before, after = model.predict_proba(np.array(pair))[:, output]
+                assert before > after
+    # The first class has small petals, the last large ones; that of neither ranks in between.
+    assert found[2:4] == [False, False]
+    assert found[0] is found[5] is False
+
+
+def test_rows_that_refute_have_one_category_in_each_column():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "city": random.choice(["Rome", "Oslo", "Lima"], 400), "size": random.normal(size=400),
+        "sex": random.choice(["f", "m"], 400), "age": random.normal(size=400)})
+    frame.loc[::7, "size"] = np.nan
+    # The output falls in one city alone, by a score of both numbers.
+    y = np.where(frame["city"] == "Oslo", -1.0, 1.0) * (
+        frame["size"].fillna(3.0) + frame["age"]) + (frame["sex"] == "m")
+    model = ObliqueTreeRegressor(
+        6, leaf="constant", optimizer="tao", random_state=0).fit(frame, y)
+    proved, pair = is_monotone(model, {"size": 1, "age": 1})
+    assert proved is False
+    low, high = (dict(zip(model.encoded_feature_names_, each, strict=True)) for each in pair)
+    assert sorted(low[f"city = {name}"] for name in ("Rome", "Oslo", "Lima")) == [0.0, 0.0, 1.0]
+    assert low["sex = m"] in (0.0, 1.0)
+    assert low["size is missing"] == 0.0
+    (city,) = (name for name in ("Rome", "Oslo", "Lima") if low[f"city = {name}"])
+    rows = pd.DataFrame({
+        "city": city, "size": [low["size"], high["size"]],
+        "sex": "m" if low["sex = m"] else "f", "age": [low["age"], high["age"]]})
+    before, after = model.predict(rows)
+    assert before > after
+    with pytest.raises(ValueError, match=r"columns of categories \['city'\], which have no order"):
+        is_monotone(model, {"city": 1})
+
+
+def test_what_no_row_can_show_is_not_refuted():
+    """A tree that falls between samples that have half of each category, and nowhere else."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 10, "size": np.arange(20.0)})
+    model = ObliqueTreeRegressor(1, leaf="constant", optimizer=None).fit(frame, np.arange(20.0))
+    size, sex = (model.encoded_feature_names_.index(name) for name in ("size", "sex = m"))
+    weights = np.zeros((3, 2))
+    weights[0, sex], weights[1, sex], weights[2, size] = 1.0, 1.0, 1.0
+    model.tree_ = Tree(weights, [0.3, 0.6, 10.0], [~0, 2, ~1], [1, ~3, ~2],
+                       [[0.0], [2.0], [1.0], [3.0]])
+    assert is_monotone(model.tree_, [1, 0])[0] is False
+    assert is_monotone(model, {"size": 1}) == (None, None)
+
+
+def test_proofs_take_fitted_estimators_only():
+    X, y = diabetes()
+    with pytest.raises(ValueError, match="not fitted"):
+        is_monotone(ObliqueTreeRegressor(monotonic_cst=DIABETES))
+    pipeline = make_pipeline(StandardScaler(), ObliqueTreeRegressor(leaf="constant")).fit(X, y)
+    with pytest.raises(TypeError, match="got Pipeline: pass the last step of a pipeline"):
+        is_monotone(pipeline, DIABETES)
+    linear = ObliqueTreeRegressor(1, optimizer="linear_leaves", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="tree must have constant leaves"):
+        is_monotone(linear, DIABETES)
 
 
 @given(st.integers(0, 2**16), st.sampled_from(["squared_error", "absolute_error", "log_loss"]))

@@ -83,7 +83,7 @@ def test_constraints_are_checked(cst):
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     with pytest.raises(ValueError, match=r"monotonic_cst must have an entry -1, 0 or 1"):
         is_monotone(tree, cst)
-    with pytest.raises(TypeError, match="tree must be an ngdt Tree"):
+    with pytest.raises(TypeError, match="model must be a Tree, a list of them"):
         is_monotone(None, cst)
     with pytest.raises(ValueError, match="tree must have constant leaves"):
         is_monotone(tree.replace(values=tree.values, slopes=[[[1.0]], [[0.0]]]), [1])
@@ -111,9 +111,14 @@ def test_a_mean_may_be_monotone_though_a_tree_is_not():
     rising = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
     falling = rising.replace(values=[[1.0], [0.0]])
     assert is_monotone([rising, falling], [1]) == (None, None)
+    # Elsewhere, the fall of one shows between the samples that are far apart in its leaves.
+    for threshold in (-0.5, 0.5):
+        proved, pair = is_monotone([rising.replace(thresholds=[threshold]), falling], [1])
+        assert proved is False
+        assert np.sign(np.array(pair).ravel() - threshold).tolist() == [-np.sign(threshold)] * 2
     assert is_monotone([rising, rising], [1]) == (True, None)
     assert is_monotone([falling, falling], [1])[0] is False
     with pytest.raises(ValueError, match="a list of at least one"):
         is_monotone([], [1])
-    with pytest.raises(TypeError, match="tree must be an ngdt Tree"):
+    with pytest.raises(TypeError, match="model must be a Tree, a list of them"):
         is_monotone([rising, None], [1])

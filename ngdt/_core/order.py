@@ -1,0 +1,162 @@
+"""Proofs that trees with one output are monotone, and pairs of samples that refute it."""
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
+
+# Pairs of leaves that are looked at together.
+_PAIRS = 256
+# Rounding of a mean, relative to the values of which it is.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+def with_one_output(tree, output, is_classifier):
+    """The tree whose leaf values are the output that is to be monotone.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves.
+    output : int or None
+        As for `monotone_output`.
+    is_classifier : bool
+        Whether `output` is a class, whose log-odds are taken, and not a column of the leaf values.
+
+    Returns
+    -------
+    Tree
+    """
+    if is_classifier and output is not None and tree.n_outputs > 1:
+        others = np.delete(tree.values, output, axis=1)
+        score = tree.values[:, output] - logsumexp(others, axis=1)
+    else:
+        score = monotone_output(tree.values, output)
+    return tree.replace(values=score[:, None])
+
+
+def refute(tree, direction):
+    """Find two samples whose outputs are out of order.
+
+    Parameters
+    ----------
+    tree : Tree
+        With one output, and constant leaves.
+    direction : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    is_proved : bool or None
+        None if rounding errors allow neither a proof nor a pair.
+    pair : ndarray of shape (2, n_features), or None
+    """
+    climbs, score = Climbs(tree, direction), tree.values[:, 0]
+    low, high = np.nonzero(climbs.possible & (score[:, None] > score))
+    is_proved = True
+    for first in range(0, len(low), _PAIRS):
+        part = slice(first, first + _PAIRS)
+        violation, points = climbs.violations(low[part], high[part])
+        for k in first + np.flatnonzero(violation <= TOLERANCE):
+            pair = points[k - first]
+            if not is_out_of_order([tree], pair):
+                # Cells may have no inner points, but some on thresholds.
+                pair = climbs.violations(low[[k]], high[[k]], is_exact=True)[1][0]
+            if is_out_of_order([tree], pair):
+                return False, pair
+            is_proved = None
+    return is_proved, None
+
+
+def refute_table(tree, direction, table, pair):
+    """Find two rows of a table whose outputs are out of order, where a pair of samples is known.
+
+    The indicators of a sample need not be those of any row, such as of a column that has half of
+    each category. With the nearest ones, the tree has numbers only.
+
+    Parameters
+    ----------
+    tree, direction
+        As for `refute`.
+    table : Table
+        The encoding of the rows. Features that are not numbers have no direction.
+    pair : ndarray of shape (2, n_features)
+
+    Returns
+    -------
+    ndarray of shape (2, n_features), or None
+    """
+    is_number = np.array([each.kind == "number" for each in table.features])
+    indicators = np.where(is_number, 0.0, table.nearest_row(pair[0]))
+    for rows in (pair, None):
+        if rows is None:
+            of_numbers = tree.dense_weights(slice(None)) * is_number
+            _, rows = refute(tree.replace(
+                weights=of_numbers, thresholds=tree.thresholds - tree.weights @ indicators),
+                direction)
+        if rows is not None:
+            rows = np.where(is_number, rows, indicators)
+            if is_out_of_order([tree], rows):
+                return rows
+    return None
+
+
+def refute_mean(trees, k, pair, is_probability):
+    """Find two samples whose mean outputs are out of order, on the way between those of a tree.
+
+    Parameters
+    ----------
+    trees : list of Tree
+        With one output, and constant leaves.
+    k : int
+        The tree of which the samples are known.
+    pair : ndarray of shape (2, n_features)
+        The second is reached from the first in the directions.
+    is_probability : bool
+        Whether the outputs are log-odds, and the mean is that of the probabilities.
+
+    Returns
+    -------
+    ndarray of shape (2, n_features), or None
+    """
+    low, high = pair
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        at = [(tree.thresholds - tree.weights @ low) / (tree.weights @ (high - low))
+              for tree in trees]
+    own, every = (np.unique(each[(each > 0.0) & (each < 1.0)])
+                  for each in (at[k], np.concatenate(at)))
+    # Between the splits of all trees, just before and after each split of the one that falls.
+    middle = (np.append(0.0, every) + np.append(every, 1.0)) / 2
+    place = np.searchsorted(every, own)
+    part = np.unique(np.concatenate([[0.0, 1.0], middle[place], middle[place + 1]]))
+    samples = np.vstack([low + part[:-1, None] * (high - low), high])
+    mean = _mean(trees, samples, is_probability)
+    last = (np.maximum.accumulate(mean) - mean).argmax()
+    found = samples[[mean[:last + 1].argmax(), last]]
+    return found if is_out_of_order(trees, found, is_probability) else None
+
+
+def is_out_of_order(trees, pair, is_probability=False):
+    """Tell whether the mean output of the second of two samples is clearly less than of the first.
+
+    Parameters
+    ----------
+    trees, pair, is_probability
+        As for `refute_mean`. Of a single tree, the outputs themselves are compared.
+
+    Returns
+    -------
+    bool
+    """
+    if not np.isfinite(pair).all():
+        return False
+    if len(trees) == 1:
+        before, after = trees[0].predict(pair)[:, 0]
+        return bool(before > after)
+    before, after = _mean(trees, pair, is_probability)
+    size = 1.0 if is_probability else max(np.abs(tree.values).max() for tree in trees)
+    return bool(before - after > _ROUNDING * size)
+
+
+def _mean(trees, samples, is_probability):
+    scores = np.array([tree.predict(samples)[:, 0] for tree in trees])
+    return (expit(scores) if is_probability else scores).mean(axis=0)
