@@ -51,7 +51,10 @@ class EditsTree:
     def _refitted(self, X, y, sample_weight):
         """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
         check_is_fitted(self)
-        problem, fitted = self._checked_problem(X, y, sample_weight, resume=True)
+        return self._fitted_to(*self._checked_problem(X, y, sample_weight, resume=True))
+
+    def _fitted_to(self, problem, fitted):
+        """A copy whose leaves are fitted to a problem, with attributes that depend on X and y."""
         before = fitted["_targets"].scale_leaf_values(self.tree_, problem.loss)
         samples = problem.training_samples
         n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
@@ -66,11 +69,14 @@ class EditsTree:
         is_empty = n_samples == 0
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
         result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
-        fitted |= describe(problem, result, fitted)
+        fitted = fitted | describe(problem, result, fitted)
         if is_empty.any():
             fitted |= _kept_descriptions(self, fitted, is_empty)
-        return _changed(
+        changed = _changed(
             self, fitted, f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
+        # The samples that a forest drew for the tree are not all that it knows.
+        vars(changed).pop("_draw", None)
+        return changed
 
 
 def described_in_order(estimator, tree):

@@ -158,12 +158,15 @@ class SummarizesForest:
         Returns
         -------
         str
-            The kinds of the trees (`ObliqueTreeClassifier.kind_`), and a table of `candidates_`.
+            The kinds of the trees (`ObliqueTreeClassifier.kind_`), a table of `candidates_`, and
+            what was done to trees after the training.
         """
         kinds = self.kind_.removeprefix("forest: ")
+        edits = Counter(each for tree in self for each in getattr(tree, "_edits", ()))
         return "\n".join([
             f"{self._outcome().capitalize()} in all: {kinds}.",
-            *_competition(self, "The numbers of each kind were chosen on held-out samples:")])
+            *_competition(self, "The numbers of each kind were chosen on held-out samples:"),
+            *(f"{count(n, 'tree')}: {each}" for each, n in edits.items())])
 
     def _outcome(self):
         return (f"forest of {count(len(self), 'tree')} with "

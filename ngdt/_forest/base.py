@@ -182,10 +182,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
     def _attributes(self, fitted, trees):
         """The fitted attributes of a forest of these trees."""
-        importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
-        return fitted | {
-            "estimators_": trees, "_kernel": None,
-            "feature_importances_": importances / (importances.sum() or 1.0)}
+        return fitted | {"estimators_": trees, "_kernel": None}
 
     @abstractmethod
     def _set_out_of_bag(self, y, sample_weight, predictions):
@@ -269,6 +266,13 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         return sparse.hstack(paths, format="csr"), ends
 
     @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean of the importances of the trees, scaled to a sum of 1."""
+        check_is_fitted(self)
+        importances = np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
+        return importances / (importances.sum() or 1.0)
+
+    @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The samples that each tree was trained on, drawn anew from its seed at each use.
 
@@ -314,8 +318,10 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         return hasattr(self, "estimators_")
 
     def __getstate__(self):
-        # The kernel holds copies of the leaves, and is soon made anew.
-        return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}
+        # The kernel holds copies of the leaves, and is soon made anew. Files of version 1 may hold
+        # importances, which are those of the trees.
+        return {name: value for name, value in super().__getstate__().items()
+                if name not in ("_kernel", "feature_importances_")}
 
 
 def _check_directions(before, directions):

@@ -1,10 +1,11 @@
-"""The trees of a forest for `ngdt.pruning.prune_forest`, and the smaller forest."""
+"""Forests whose trees are pruned, or whose leaves are refitted: for `ngdt.pruning`."""
 
 from copy import copy
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._encoding.check_targets import check_targets
 from ngdt._encoding.targets import RegressionTargets
@@ -15,7 +16,15 @@ from ngdt.pruning._member import HeldOut, Member
 
 
 class PrunesForest:
-    """Mixin of forests: what `ngdt.pruning.prune_forest` needs of them."""
+    """Mixin of forests: what `ngdt.pruning` needs of them."""
+
+    def _refitted(self, X, y, sample_weight):
+        """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
+        check_is_fitted(self)
+        refitted = copy(self)
+        problem, fitted = self.estimators_[0]._checked_problem(X, y, sample_weight, resume=True)
+        refitted._set_trees(fitted, [each._fitted_to(problem, fitted) for each in self])
+        return refitted
 
     def _pruning_input(self, X, y, sample_weight):
         """The trees as members, and samples by which to prune them, checked and encoded."""

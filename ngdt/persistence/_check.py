@@ -30,10 +30,10 @@ from ngdt.persistence._registry import attributes_of
 
 # Attributes of fitted estimators.
 OF_TABLE = {
-    "_table", "_targets", "n_features_in_", "n_outputs_", "encoded_feature_names_",
-    "feature_importances_", "candidates_"}
+    "_table", "_targets", "n_features_in_", "n_outputs_", "encoded_feature_names_", "candidates_"}
 OF_TREE = {
-    "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
+    "tree_", "history_", "n_iter_", "baseline_kept_", "feature_importances_", "_n_node_samples",
+    "_sample_summary"}
 OF_PRUNED_OR_SCORED = {
     "pruning_path_", "oob_score_", "oob_prediction_", "oob_decision_function_", "_drawn_from"}
 OF_BOOSTING = {

@@ -1,8 +1,9 @@
 """Pruning of trees, in most cases with the same predictions, and of forests.
 
-`prune_forest` takes a fitted forest, `prune_at` and `refit_leaves` the fitted estimator of a tree.
-Each other function but `cost_complexity_pruning_path` takes a tree and returns a tree, so they can
-be chained. The remaining nodes and leaves keep their order, and sparse weights stay sparse.
+`prune_forest` takes a fitted forest, `prune_at` the fitted estimator of a tree, and `refit_leaves`
+either. Each other function but `cost_complexity_pruning_path` takes a tree and returns a tree, so
+they can be chained. The remaining nodes and leaves keep their order, and sparse weights stay
+sparse.
 """
 
 from ngdt.pruning._cost_complexity import cost_complexity_pruning_path, prune_cost_complexity

@@ -1,4 +1,4 @@
-"""Changes of a fitted tree that its user asks for."""
+"""Changes of a fitted tree or forest that its user asks for."""
 
 
 def prune_at(model, nodes):
@@ -23,7 +23,7 @@ def prune_at(model, nodes):
     ------
     ValueError, TypeError
         If `nodes` are not internal nodes of the tree, or if `model` is not a fitted estimator of a
-        single tree.
+        single tree. Of a forest, put pruned trees into ``estimators_``.
 
     See Also
     --------
@@ -53,15 +53,17 @@ def prune_at(model, nodes):
     Greedy tree: 3 leaves, depth 2, 2 nonzero weights.
     It was then pruned at the nodes [2, 3].
     """
-    return _check_tree_estimator(model)._pruned_at(nodes)
+    _check_has(model, "_pruned_at", "nodes are numbers of one tree, so set forest.estimators_[i] = "
+               "prune_at(forest.estimators_[i], nodes), by which the forest then predicts")
+    return model._pruned_at(nodes)
 
 
 def refit_leaves(model, X, y, *, sample_weight=None):
-    """Fit the leaves of a fitted tree to other samples; the splits stay.
+    """Fit the leaves of a fitted tree or forest to other samples; the splits stay.
 
     Parameters
     ----------
-    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+    model : ObliqueTreeClassifier, ObliqueTreeRegressor or a forest of these
         Fitted; it is not changed.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
@@ -71,10 +73,11 @@ def refit_leaves(model, X, y, *, sample_weight=None):
 
     Returns
     -------
-    ObliqueTreeClassifier or ObliqueTreeRegressor
+    ObliqueTreeClassifier, ObliqueTreeRegressor or a forest of these
         A fitted estimator. Sample counts, importances and quantiles belong to the given samples.
         A leaf that none of them reaches keeps what it predicts. `summary()` says that the leaves
-        were refitted; `history_` and `candidates_` still describe the training.
+        were refitted; `history_` and `candidates_` still describe the training. A forest fits the
+        leaves of each tree to all samples, and has no out-of-bag predictions.
 
     Raises
     ------
@@ -104,14 +107,18 @@ def refit_leaves(model, X, y, *, sample_weight=None):
     >>> refit_leaves(tree, [[7.0], [8.0]], [3.0, 5.0]).predict([[0.0], [9.0]]).tolist()
     [0.0, 4.0]
     """
-    return _check_tree_estimator(model)._refitted(X, y, sample_weight)
+    _check_has(model, "_refitted", "the second forest of boosting was trained on the errors of the "
+               "first one. Refit estimators_[0], which predicts by itself, or train anew")
+    return model._refitted(X, y, sample_weight)
 
 
-def _check_tree_estimator(model):
-    """The model itself, if it is an estimator of a single tree."""
-    if not hasattr(model, "_pruned_at"):
-        raise TypeError(
-            "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor, got "
-            f"{type(model).__name__}: of a forest, pass one of its trees, such as estimators_[0], "
-            "of a pipeline its last step, model[-1], and data that the others have transformed")
-    return model
+def _check_has(model, method, hint_for_several):
+    """Raise a TypeError that says what to do, unless a model can be edited so."""
+    if hasattr(model, method):
+        return
+    several = hasattr(model, "estimators_")
+    hint = hint_for_several if several else (
+        "of a pipeline, pass its last step, model[-1], and data that the others have transformed")
+    raise TypeError(
+        "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor"
+        f"{' or a forest' * (method == '_refitted')}, got {type(model).__name__}: {hint}")

@@ -62,8 +62,8 @@ def test_forests_describe_their_parameters_and_attributes(forest):
     fitted = forest(50, optimizer=None, oob_score=True).fit(X, y)
     learnt = {name for name in vars(fitted) if name.endswith("_")}
     assert described == learnt | set(inspect.signature(forest).parameters) | {
-        "encoded_monotonic_cst_", "estimators_samples_", "feature_names_in_", "kind_",
-        "pruning_path_"}
+        "encoded_monotonic_cst_", "estimators_samples_", "feature_importances_",
+        "feature_names_in_", "kind_", "pruning_path_"}
 
 
 def test_boosting_describes_its_parameters_and_attributes():

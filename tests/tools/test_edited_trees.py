@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import ngdt
 from helpers import examples, in_nightly
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -272,6 +273,73 @@ def test_trees_of_forests_and_of_batches():
         assert np.isfinite(prune_at(model, [node]).predict_proba(X)).all()
 
 
+FORESTS = {
+    "classes": (ObliqueForestClassifier(
+        4, init="info_gain", optimizer=None, max_depth=3, class_weight="balanced_subsample",
+        max_samples=0.2, oob_score=True, random_state=0), CLASSES),
+    "values": (ObliqueForestRegressor(
+        4, init="info_gain", optimizer=None, max_depth=3, max_samples=0.2, oob_score=True,
+        random_state=0), VALUES),
+    "linear": (ObliqueForestRegressor(
+        3, init="info_gain", optimizer=LinearLeaves(penalty=10.0), max_depth=2, max_features=3,
+        random_state=0), VALUES)}
+
+
+@pytest.mark.parametrize("case", FORESTS)
+def test_a_forest_fits_the_leaves_of_each_tree(case, tmp_path):
+    kind, y = FORESTS[case]
+    forest = clone(kind).fit(TABLE, y)
+    forest.estimators_[1] = prune_at(forest[1], [forest[1].tree_.n_internal - 1])
+    before, rows, weight = pickle.dumps(forest), slice(0, 160, 2), WEIGHT[::2]
+    again = refit_leaves(forest, TABLE[rows], y[rows], sample_weight=weight)
+    assert pickle.dumps(forest) == before
+    alone = [refit_leaves(each, TABLE[rows], y[rows], sample_weight=weight) for each in forest]
+    for ours, theirs in zip(again, alone, strict=True):
+        assert ours.tree_ == theirs.tree_
+        assert_array_equal(ours.n_node_samples_, theirs.n_node_samples_)
+    mean = np.mean([outputs(each, TABLE) for each in alone], axis=0)
+    assert_allclose(outputs(again, TABLE), mean, rtol=1e-12)
+    assert not np.allclose(outputs(again, TABLE), outputs(forest, TABLE))
+    assert not hasattr(again, "oob_score_")
+    assert not hasattr(again, "estimators_samples_")
+    assert f"{len(forest)} trees: Its leaves were then refitted to" in again.summary()
+    assert "1 tree: It was then pruned at the nodes" in again.summary()
+    ngdt.save(again, tmp_path / "forest.ngdt")
+    for copy in (ngdt.load(tmp_path / "forest.ngdt"), pickle.loads(pickle.dumps(again))):
+        assert_array_equal(outputs(copy, TABLE), outputs(again, TABLE))
+        assert copy.summary() == again.summary()
+    assert again.explain(TABLE[:2])
+    if case == "values":
+        assert np.isfinite(again.predict_quantiles(TABLE)).all()
+
+
+def test_samples_of_refitted_leaves_are_not_out_of_the_bag():
+    kind, y = FORESTS["values"]
+    forest = clone(kind).set_params(warm_start=True).fit(X, y)
+    again = refit_leaves(forest, X, y).set_params(n_estimators=8).fit(X, y)
+    whole = clone(kind).set_params(n_estimators=8).fit(X, y)
+    # The first trees know the targets of all samples.
+    out = [~np.isin(np.arange(160), drawn) for drawn in whole.estimators_samples_[4:]]
+    expected = np.ma.average(
+        [tree.predict(X) for tree in whole[4:]], axis=0, weights=np.array(out, dtype=float))
+    assert_allclose(again.oob_prediction_, expected.filled(np.nan))
+
+
+def test_a_forest_follows_what_is_put_in_the_place_of_a_tree():
+    for kind, y in FORESTS.values():
+        forest = clone(kind).fit(TABLE, y)
+        old, importances = outputs(forest, TABLE), forest.feature_importances_
+        forest.estimators_[2] = prune_at(forest[2], [0])
+        mean = np.mean([outputs(each, TABLE) for each in forest], axis=0)
+        assert_allclose(outputs(forest, TABLE), mean, rtol=1e-12)
+        assert not np.allclose(mean, old)
+        expected = np.mean([each.feature_importances_ for each in forest], axis=0)
+        assert_allclose(forest.feature_importances_, expected / expected.sum())
+        assert not np.allclose(expected / expected.sum(), importances)
+        assert forest.get_n_leaves() == sum(each.get_n_leaves() for each in forest)
+        assert "1 tree: It was then pruned at the nodes [0]." in forest.summary()
+
+
 @pytest.mark.parametrize("nodes", [[99], [0, -1], [0.0], [True], 0, ["0"], [[0]]], ids=str)
 def test_wrong_nodes(nodes):
     with pytest.raises(ValueError, match=r"^nodes must be a list .*, and cannot be pruned$"):
@@ -286,14 +354,19 @@ def test_wrong_models():
     pipeline = make_pipeline(StandardScaler(), leaf)
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     for model, message in (
-            (forest, r"got ObliqueForestClassifier: .* such as estimators_\[0\]"),
             (pipeline, r"got Pipeline: .* its last step, model\[-1\]"), (tree, "got Tree")):
         for call in (lambda model: prune_at(model, [0]),
                      lambda model: refit_leaves(model, X, CLASSES)):
             with pytest.raises(TypeError, match=message):
                 call(model)
+    with pytest.raises(TypeError, match=r"got ObliqueForestClassifier: nodes are .* of one tree"):
+        prune_at(forest, [0])
+    boosting = ObliqueBoostingRegressor(ObliqueForestRegressor(2, optimizer=None))
+    with pytest.raises(TypeError, match=r"or a forest, got ObliqueBoosting.* estimators_\[0\]"):
+        refit_leaves(boosting.fit(X, VALUES), X, VALUES)
     for call in (lambda: prune_at(ObliqueTreeClassifier(), [0]),
-                 lambda: refit_leaves(ObliqueTreeClassifier(), X, CLASSES)):
+                 lambda: refit_leaves(ObliqueTreeClassifier(), X, CLASSES),
+                 lambda: refit_leaves(ObliqueForestClassifier(), X, CLASSES)):
         with pytest.raises(ValueError, match="not fitted"):
             call()
     model = clone(leaf).set_params(max_depth=2).fit(X, CLASSES)
