@@ -76,10 +76,11 @@ class CategoryRule:
         is_in, column = self.is_left == left, one_line(self.column)
         if self.other is not None and not is_in:
             return f"{column} is {one_line(self.other)}"
-        categories = [one_line(each) for each in self.categories]
-        if len(categories) == 1:
-            return f"{column} {'is' if is_in else 'is not'} {categories[0]}"
-        return f"{column} {'in' if is_in else 'not in'} {{{', '.join(categories)}}}"
+        first, *others = categories = [one_line(each) for each in self.categories]
+        listed = f"{{{', '.join(categories)}}}" if others else first
+        # A category may be called "no account", which "is not" would negate twice.
+        relation = "is any other than" if not is_in else "in" if others else "is"
+        return f"{column} {relation} {listed}"
 
 
 def category_rule_of(captions, node):

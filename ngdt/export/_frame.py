@@ -40,8 +40,8 @@ def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
         ``depth``
             Number of splits above.
         ``rule``
-            Of a split, the condition that the samples of its left child meet; of a leaf, what it
-            predicts. Both as `export_text` writes them.
+            Of a split, the condition that the samples of its left child meet, as `export_rules`
+            writes it; of a leaf, what it predicts.
         ``samples``, ``weight``
             Number and total weight of the training samples; missing if they are not known.
         ``impurity``

@@ -13,6 +13,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.rules import category_rule_of
 from ngdt.export import (
+    export_frame,
     export_graphviz,
     export_html,
     export_rules,
@@ -82,10 +83,10 @@ def test_rules_of_two_categories_are_those_of_the_tree(extra, name, threshold, s
 
 
 @pytest.mark.parametrize(("weights", "threshold", "left", "right"), [
-    ([0, 0, 0, 1], 0.5, "city is not Rome", "city is Rome"),
-    ([0, 0, 0, -1], -0.5, "city is Rome", "city is not Rome"),
-    ([0, 1, 0, 1], 0.7, "city not in {Lima, Rome}", "city in {Lima, Rome}"),
-    ([0, -1, 0, -1], -0.7, "city in {Lima, Rome}", "city not in {Lima, Rome}"),
+    ([0, 0, 0, 1], 0.5, "city is any other than Rome", "city is Rome"),
+    ([0, 0, 0, -1], -0.5, "city is Rome", "city is any other than Rome"),
+    ([0, 1, 0, 1], 0.7, "city is any other than {Lima, Rome}", "city in {Lima, Rome}"),
+    ([0, -1, 0, -1], -0.7, "city in {Lima, Rome}", "city is any other than {Lima, Rome}"),
 ])
 def test_conditions_name_categories(weights, threshold, left, right):
     model = fitted()
@@ -93,8 +94,8 @@ def test_conditions_name_categories(weights, threshold, left, right):
     rule = category_rule_of(captions_of(model), 0)
     assert [rule.text(left=True), rule.text(left=False)] == [left, right]
     # What they are comes first, and what they are not is the other branch.
-    first, second = ("0", "1") if "not" in right else ("1", "0")
-    condition = right if "not" in left else left
+    first, second = ("0", "1") if "other" in right else ("1", "0")
+    condition = right if "other" in left else left
     text = f"if {condition}:\n    {first} (0.731)\nelse:\n    {second} (0.731)"
     assert rules_text(model) == text
     assert rules_text(model, feature_names=["town", "a"]) == text.replace("city", "town")
@@ -128,11 +129,14 @@ def test_no_condition_is_a_negation_that_an_else_negates_again():
     frame = pd.DataFrame({"city": random.choice([*CITIES, None], n), "own": random.random(n) < 0.5})
     y = (frame["city"] == "Rome") & frame["own"] | frame["city"].isna()
     model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, y)
-    assert "city is not Rome" in str(export_rules(model))     # the left child
+    assert "city is any other than Rome" in str(export_rules(model))     # the left child
+    assert "city is any other than Rome" in export_frame(model)["rule"].to_list()
     lines = rules_text(model).splitlines()
     assert "city is Rome" in "".join(lines)
     texts = [rules_text(model), export_html(model), export_graphviz(model), export_sql(model)]
-    assert not any("is not" in text or "NOT" in text for text in texts)
+    assert not any("other than" in text or "NOT" in text for text in texts)
+    texts = [*texts, str(export_rules(model)), export_frame(model).to_string()]
+    assert not any("is not" in text or "not in" in text for text in texts)
     # Each prediction is behind its own conditions, in all of them.
     for city in (*CITIES, None):
         for own in (True, False):
@@ -206,7 +210,7 @@ def test_linear_leaves_have_no_terms_that_the_path_decides(seed):
     for leaf, rule in zip(range(model.get_n_leaves()), export_rules(model), strict=True):
         assert rule.leaf == leaf
         for city in CITIES:
-            said = {f"city is {city}", f"city is not {city}"} & set(rule.conditions)
+            said = {f"city is {city}", f"city is any other than {city}"} & set(rule.conditions)
             assert not said or f"city = {city}" not in rule.prediction
 
 
@@ -229,7 +233,7 @@ def reads(condition, row):
     value, relation = row[words[0]], words[1]
     if relation == "is":
         is_same = str("missing" if value is None else value) == words[-1]
-        return not is_same if "not" in words else is_same
+        return not is_same if "than" in words else is_same
     if value is None:
         return condition.endswith("(or missing)")
     return {"<=": value <= float(words[2]), ">=": value >= float(words[2]),
