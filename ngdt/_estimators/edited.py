@@ -16,10 +16,14 @@ from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult
 from ngdt._util.numbers import count
+from ngdt._util.validation import error_prefix
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
 from ngdt.pruning._member import MIN_PROBABILITY
 from ngdt.pruning._replace import collapse_to, places
+
+# Difference of two numbers that are the same but for rounding, as where a file was between.
+_SAME = 1e-9
 
 
 class EditsTree:
@@ -47,6 +51,45 @@ class EditsTree:
         return _changed(
             self, described_in_order(self, smaller),
             f"It was then pruned at the nodes {np.flatnonzero(is_leaf).tolist()}.")
+
+    def _with_leaves(self, frame):
+        """A copy whose leaves predict what a data frame says: see `ngdt.pruning.set_leaves`."""
+        check_is_fitted(self)
+        self._check_tree_is_trained("set_leaves")
+        tree, captions = self.tree_, captions_of(self)
+        node, values = _read_predictions(frame, captions)
+        means = captions.node_predictions()
+        is_new = ~np.isclose(
+            values, means[node], rtol=_SAME, atol=0.0, equal_nan=True).all(axis=1)
+        if is_classifier(self) and "prediction" in frame:
+            told, known = np.asarray(frame["prediction"]), means[node].argmax(axis=1)
+            is_told = (told.astype(str) != np.array(captions.class_names)[known]) & ~(
+                is_new | np.isnan(means[node]).any(axis=1))
+            if is_told.any():
+                raise ValueError(
+                    f"frame has another prediction of the nodes {node[is_told].tolist()} alone, "
+                    "which follows from the probabilities: change these")
+        node, values = node[is_new], values[is_new]
+        leaf = node - tree.n_internal
+        if (leaf < 0).any():
+            raise ValueError(
+                f"frame has other predictions of the splits {node[leaf < 0].tolist()}, which are "
+                "means of those of the leaves below: change the rows of leaves, or use prune_at")
+        if tree.slopes is not None and tree.slopes[leaf].any():
+            raise ValueError("frame has other predictions of linear leaves, whose predictions "
+                             "depend on the sample: fit with leaf='constant'")
+        if not len(leaf):
+            return _changed(self, {})
+        _check_predictions(self, node, values)
+        changed = tree.make_constant(
+            leaf, np.log(np.maximum(values, MIN_PROBABILITY)) if is_classifier(self) else values)
+        summary = replace(self._sample_summary, tree=changed)
+        if _in_order(self, changed, summary, self._n_node_samples) is not changed:
+            raise ValueError(
+                "frame has predictions against the directions of monotonic_cst: change those of "
+                "other leaves, too, or set_params(monotonic_cst=None) first")
+        return _changed(self, {"tree_": changed, "_sample_summary": summary},
+                        f"Its leaves {leaf.tolist()} were then set by hand.")
 
     def _refitted(self, X, y, sample_weight):
         """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
@@ -94,14 +137,51 @@ def described_in_order(estimator, tree):
     dict
     """
     fitted = describe_collapsed(estimator, tree)
-    if estimator.monotonic_cst is None or tree.slopes is not None:
-        return fitted
-    weight = fitted["_sample_summary"].leaf_weights
-    if weight is None:
-        weight = fitted["_n_node_samples"][tree.n_internal:]
-    loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
-    ordered = nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
+    ordered = _in_order(estimator, tree, fitted["_sample_summary"], fitted["_n_node_samples"])
     return fitted if ordered is tree else describe_collapsed(estimator, ordered)
+
+
+def _in_order(estimator, tree, summary, n_node_samples):
+    """The tree with the nearest values that are monotone, if `monotonic_cst` asks for that."""
+    if estimator.monotonic_cst is None or tree.slopes is not None:
+        return tree
+    weight = summary.leaf_weights
+    if weight is None:
+        weight = n_node_samples[tree.n_internal:]
+    loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
+    return nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
+
+
+def _read_predictions(frame, captions):
+    """Numbers of nodes, and their predictions, of the rows of a data frame."""
+    columns = []
+    for name in ("node", *captions.prediction_columns):
+        try:
+            columns.append(np.asarray(frame[name]))
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(
+                f"frame must be as export_frame makes it, but has no column {name!r}") from error
+    node, *columns = columns
+    n_nodes = captions.tree.n_internal + captions.tree.n_leaves
+    if not np.isin(node, np.arange(n_nodes)).all() or len(np.unique(node)) < len(node):
+        raise ValueError(f"frame must have numbers below {n_nodes} in the column 'node', each of "
+                         f"them once, got {node.tolist()}")
+    with error_prefix("frame"):
+        return node.astype(np.intp), np.column_stack(columns).astype(np.float64)
+
+
+def _check_predictions(estimator, node, values):
+    """Raise a ValueError if no leaf can predict these values."""
+    if is_classifier(estimator):
+        wanted, is_wrong = "probabilities with the sum 1", (values < 0.0).any(axis=1) | ~(
+            np.abs(values.sum(axis=1) - 1.0) <= _SAME)
+    elif estimator._targets.has_log_link:
+        wanted, is_wrong = "positive and finite", ~((values > 0.0) & (values < np.inf)).all(axis=1)
+    else:
+        wanted, is_wrong = "finite", ~np.isfinite(values).all(axis=1)
+    if is_wrong.any():
+        raise ValueError(f"predictions must be {wanted}, got {values[is_wrong].tolist()} for the "
+                         f"nodes {node[is_wrong].tolist()} of frame")
 
 
 def _mask_of(nodes, tree):

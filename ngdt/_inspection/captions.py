@@ -71,6 +71,15 @@ class Captions:
         """Standard deviation of each feature; 1 where the samples are not known."""
         return np.ones(self.tree.n_features) if self.summary is None else self.summary.std
 
+    @property
+    def prediction_columns(self):
+        """Names of the outputs of `node_predictions` as columns of a data frame, list of str."""
+        if self.class_names is not None:
+            return [f"probability_{name}" for name in self.class_names]
+        if self.tree.n_outputs == 1:
+            return ["prediction"]
+        return [f"prediction_{name}" for name in self.target_names or range(self.tree.n_outputs)]
+
     def is_number(self, feature):
         """Return whether a feature of the tree is a column of numbers."""
         return self.features[feature].kind == "number"

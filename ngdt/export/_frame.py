@@ -64,6 +64,7 @@ def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
     See Also
     --------
     ngdt.pruning.prune_at : Turns splits into leaves, by their numbers.
+    ngdt.pruning.set_leaves : Takes the predictions of leaves from a frame.
 
     Examples
     --------
@@ -101,13 +102,9 @@ def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
     if captions.class_names is not None:
         columns["impurity"] = -xlogy(means, means).sum(axis=1) / np.log(2.0)
         columns["prediction"] = _classes(inner, means)
-        for name, column in zip(captions.class_names, means.T, strict=True):
-            columns[f"probability_{name}"] = column
     else:
         columns["impurity"] = np.nan if X is not None else _variances(captions, inner)
-        names = captions.target_names or range(means.shape[1])
-        for name, column in zip(names, means.T, strict=True):
-            columns["prediction" if means.shape[1] == 1 else f"prediction_{name}"] = column
+    columns |= zip(captions.prediction_columns, means.T, strict=True)
     return pd.DataFrame(columns | {"is_leaf": np.arange(n) >= m})
 
 

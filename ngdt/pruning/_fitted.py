@@ -1,5 +1,8 @@
 """Changes of a fitted tree or forest that its user asks for."""
 
+_OF_ONE_TREE = ("nodes are those of one tree, so set forest.estimators_[i] = "
+                "{}(forest.estimators_[i], {}), by which the forest then predicts")
+
 
 def prune_at(model, nodes):
     """Turn splits of a fitted tree into leaves, without training data.
@@ -28,6 +31,7 @@ def prune_at(model, nodes):
     See Also
     --------
     refit_leaves : Fits the leaves to data.
+    set_leaves : Sets the leaves by hand.
     prune_cost_complexity : Chooses the nodes.
 
     Notes
@@ -53,8 +57,7 @@ def prune_at(model, nodes):
     Greedy tree: 3 leaves, depth 2, 2 nonzero weights.
     It was then pruned at the nodes [2, 3].
     """
-    _check_has(model, "_pruned_at", "nodes are numbers of one tree, so set forest.estimators_[i] = "
-               "prune_at(forest.estimators_[i], nodes), by which the forest then predicts")
+    _check_has(model, "_pruned_at", _OF_ONE_TREE.format("prune_at", "nodes"))
     return model._pruned_at(nodes)
 
 
@@ -110,6 +113,53 @@ def refit_leaves(model, X, y, *, sample_weight=None):
     _check_has(model, "_refitted", "the second forest of boosting was trained on the errors of the "
                "first one. Refit estimators_[0], which predicts by itself, or train anew")
     return model._refitted(X, y, sample_weight)
+
+
+def set_leaves(model, frame):
+    """Set the predictions of leaves of a fitted tree by hand, in its data frame.
+
+    Parameters
+    ----------
+    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Fitted; it is not changed.
+    frame : data frame
+        Of `ngdt.export.export_frame`, with other numbers in the rows of some leaves: in the columns
+        ``prediction`` or, for classification, ``probability_`` and the class. Rows of which nothing
+        is changed may be left out, and so may the columns but ``node`` and these.
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+        A fitted estimator. Splits, sample counts, importances and quantiles are those of `model`,
+        and splits predict the means of the new leaves. `summary()` says which leaves were set.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If predictions of splits or of linear leaves are changed, if probabilities do not add up to
+        1, if predictions are against the directions of `monotonic_cst`, or if `model` is not a
+        fitted estimator of a single tree.
+
+    See Also
+    --------
+    prune_at : Turns splits into leaves.
+    refit_leaves : Fits the leaves to data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> from ngdt.export import export_frame
+    >>> from ngdt.pruning import set_leaves
+    >>> X = np.arange(10.0)[:, None]
+    >>> tree = ObliqueTreeRegressor(1, leaf="constant", optimizer=None).fit(X, X[:, 0] > 4)
+    >>> frame = export_frame(tree)
+    >>> frame.loc[frame.node == 2, "prediction"] = 0.9
+    >>> set_leaves(tree, frame).predict([[0.0], [9.0]]).tolist()
+    [0.0, 0.9]
+    """
+    _check_has(model, "_with_leaves", _OF_ONE_TREE.format("set_leaves", "frame"))
+    return model._with_leaves(frame)
 
 
 def _check_has(model, method, hint_for_several):

@@ -25,9 +25,11 @@ from ngdt import (
     ObliqueTreeRegressor,
     Tree,
 )
+from ngdt.export import export_frame
+from ngdt.inference import is_monotone
 from ngdt.losses import AbsoluteLoss, HuberLoss, PoissonLoss, QuantileLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
-from ngdt.pruning import prune_at, refit_leaves
+from ngdt.pruning import prune_at, refit_leaves, set_leaves
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(160, 4)).round(1)
@@ -271,6 +273,112 @@ def test_trees_of_forests_and_of_batches():
     empty = np.flatnonzero(model.n_node_samples_[:model.tree_.n_internal] == 0)
     for node in (*empty, 0):
         assert np.isfinite(prune_at(model, [node]).predict_proba(X)).all()
+    assert set_leaves(model, export_frame(model)).tree_ == model.tree_     # some are not known
+
+
+CONSTANT = sorted(case for case in CASES if not case.startswith("linear"))
+
+
+def with_leaf(model, leaf, seed=0):
+    """The frame of a model with random predictions of a leaf, and these."""
+    frame, random = export_frame(model), np.random.default_rng(seed)
+    columns = [name for name in frame if name.startswith(
+        "probability_" if is_classifier(model) else "prediction")]
+    values = random.random(len(columns)) + 0.1
+    values = values / values.sum() if is_classifier(model) else values
+    frame.loc[model.tree_.n_internal + leaf, columns] = values
+    return frame, values
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_a_frame_sets_the_predictions_of_leaves(case, tmp_path):
+    model, table, y, _ = fitted(case)
+    leaf, before, old = model.get_n_leaves() - 1, pickle.dumps(model), outputs(model, table)
+    frame, values = with_leaf(model, leaf)
+    frame.to_csv(tmp_path / "tree.csv", index=False)
+    path = model.apply(table) == leaf
+    for read in (frame, frame[frame.node == model.tree_.n_internal + leaf],
+                 pd.read_csv(tmp_path / "tree.csv")):
+        edited = set_leaves(model, read)
+        new = outputs(edited, table)
+        assert_allclose(new[path], np.tile(values, (path.sum(), 1)))
+        assert_array_equal(new[~path], old[~path])
+        assert edited.summary() == (
+            f"{model.summary()}\nIts leaves [{leaf}] were then set by hand.")
+    assert pickle.dumps(model) == before
+    again = export_frame(edited)
+    for name in ("rule", "samples", "weight"):
+        of_splits = slice(None) if name != "rule" else slice(model.tree_.n_internal)
+        assert again[name][of_splits].equals(export_frame(model)[name][of_splits])
+    assert set_leaves(edited, again).tree_ == edited.tree_
+    ngdt.save(edited, tmp_path / "tree.ngdt")
+    for copy in (ngdt.load(tmp_path / "tree.ngdt"), pickle.loads(pickle.dumps(edited))):
+        assert_array_equal(outputs(copy, table), new)
+        assert copy.summary() == edited.summary()
+    assert ngdt.export_text(edited) != ngdt.export_text(model)
+    assert len(edited.explain(table[:2])) == 2
+    refitted, own = (refit_leaves(each, table, y) for each in (edited, model))
+    assert_allclose(outputs(refitted, table), outputs(own, table), rtol=1e-9)
+    assert np.isfinite(outputs(prune_at(edited, [0]), table)).all()
+
+
+def test_nothing_is_set_by_a_frame_of_the_tree_itself():
+    for case in CASES:
+        model, *_ = fitted(case)
+        same = set_leaves(model, export_frame(model))
+        assert same.tree_ == model.tree_
+        assert same.summary() == model.summary()
+
+
+def test_wrong_frames():
+    model, *_ = fitted("classes")
+    frame, leaf = export_frame(model), model.tree_.n_internal
+
+    def changed(row, **values):
+        return frame.assign(**{name: frame[name].where(frame.node != row, value)
+                               for name, value in values.items()})
+
+    sums = dict(probability_a=0.5, probability_b=0.4, probability_c=0.2)
+    for wrong, message in (
+            (changed(0, **sums), r"other predictions of the splits \[0\]"),
+            (changed(leaf, **sums), r"with the sum 1, got \[\[0.5, 0.4, 0.2\]\] for the nodes"),
+            (changed(leaf, **sums | dict(probability_a=-0.1, probability_b=0.9)), "with the sum"),
+            (changed(leaf, probability_a=np.nan), "with the sum 1"),
+            (changed(leaf, prediction="z"), r"prediction of the nodes \[\d+\] alone"),
+            (frame.drop(columns="probability_b"), "has no column 'probability_b'"),
+            (frame.drop(columns="node"), "has no column 'node'"),
+            (changed(leaf, node=99), "numbers below .* in the column 'node'"),
+            (pd.concat([frame, frame]), "each of them once"),
+            (changed(leaf, probability_a="half"), "frame: could not convert"),
+            (None, "has no column 'node'")):
+        with pytest.raises(ValueError, match=message):
+            set_leaves(model, wrong)
+    for case, value, message in (("poisson", 0.0, "positive and finite"),
+                                 ("squared", np.inf, "must be finite")):
+        model, *_ = fitted(case)
+        with pytest.raises(ValueError, match=message):
+            set_leaves(model, {"node": [model.tree_.n_internal], "prediction": [value]})
+    model, *_ = fitted("linear")
+    leaf = model.tree_.slopes.any(axis=(1, 2)).argmax() + model.tree_.n_internal
+    with pytest.raises(ValueError, match="other predictions of linear leaves"):
+        set_leaves(model, {"node": [leaf], "prediction": [0.5]})
+    with pytest.raises(TypeError, match=r"set_leaves\(forest.estimators_\[i\], frame\)"):
+        set_leaves(ObliqueForestRegressor(2, optimizer=None).fit(X, VALUES), frame)
+
+
+def test_leaves_of_a_monotone_tree_are_set_in_order_only():
+    model = ObliqueTreeRegressor(3, monotonic_cst=[1, 0, 0, 0], optimizer=None).fit(X, VALUES)
+    tree = model.tree_
+    at_ends = tree.apply(np.array([[-9.0, 1.0, 0.0, 0.0], [9.0, 1.0, 0.0, 0.0]]))
+    low, high = tree.n_internal + at_ends
+    assert model.tree_.values[at_ends[0]] < model.tree_.values[at_ends[1]]
+    higher = set_leaves(model, {"node": [high], "prediction": [99.0]})
+    assert is_monotone(higher) == (True, None)
+    with pytest.raises(ValueError, match="against the directions of monotonic_cst"):
+        set_leaves(model, {"node": [low], "prediction": [99.0]})
+    both = set_leaves(model.set_params(monotonic_cst=None), {
+        "node": [low], "prediction": [99.0]})
+    assert is_monotone(both, [1, 0, 0, 0])[0] is False
 
 
 FORESTS = {
@@ -359,7 +467,7 @@ def test_wrong_models():
                      lambda model: refit_leaves(model, X, CLASSES)):
             with pytest.raises(TypeError, match=message):
                 call(model)
-    with pytest.raises(TypeError, match=r"got ObliqueForestClassifier: nodes are .* of one tree"):
+    with pytest.raises(TypeError, match="got ObliqueForestClassifier: nodes are those of"):
         prune_at(forest, [0])
     boosting = ObliqueBoostingRegressor(ObliqueForestRegressor(2, optimizer=None))
     with pytest.raises(TypeError, match=r"or a forest, got ObliqueBoosting.* estimators_\[0\]"):
