@@ -452,8 +452,9 @@ def is_monotone(model, monotonic_cst=None, *, output=None):
         is_proved = (is_proved and is_each) or None
         if pair is not None and tables:
             pair = refute_table(tree, direction, tables[0], pair)
-        # Forests of boosting may have encodings of their own, with which samples of one are none.
-        if pair is not None and all(each.features == tables[0].features for each in tables[1:]):
+        # Forests of boosting have encodings of their own, in which a sample of one may be none.
+        if pair is not None and all(_features_of(each) == _features_of(tables[0])
+                                    for each in tables[1:]):
             pair = pair if len(trees) == 1 else refute_mean(trees, k, pair, is_probability)
             if pair is not None:
                 return False, tuple(pair)
@@ -475,6 +476,11 @@ def _of_estimator(model, monotonic_cst, output):
             trees.append(tree.replace(values=tree.values * (n_trees / len(own))))
             directions.append(direction)
     return trees, directions, [part._table for part in parts]
+
+
+def _features_of(table):
+    """What the features of rows mean, without the values for unknown categories."""
+    return [each._replace(fill=0.0) for each in table.features]
 
 
 def _checked_tree(tree, output, is_of_classifier=False):

@@ -78,26 +78,25 @@ def refute_table(tree, direction, table, pair):
     tree, direction
         As for `refute`.
     table : Table
-        The encoding of the rows. Features that are not numbers have no direction.
+        The encoding of the rows.
     pair : ndarray of shape (2, n_features)
 
     Returns
     -------
     ndarray of shape (2, n_features), or None
     """
-    is_number = np.array([each.kind == "number" for each in table.features])
-    indicators = np.where(is_number, 0.0, table.nearest_row(pair[0]))
-    for rows in (pair, None):
-        if rows is None:
-            of_numbers = tree.dense_weights(slice(None)) * is_number
-            _, rows = refute(tree.replace(
-                weights=of_numbers, thresholds=tree.thresholds - tree.weights @ indicators),
-                direction)
-        if rows is not None:
-            rows = np.where(is_number, rows, indicators)
-            if is_out_of_order([tree], rows):
-                return rows
-    return None
+    is_number = table.is_number
+    rows = np.array([table.nearest_row(each) for each in pair])
+    if is_out_of_order([tree], rows):
+        return rows
+    low = rows[0]
+    _, found = refute(tree.replace(
+        weights=tree.dense_weights(slice(None)) * is_number,
+        thresholds=tree.thresholds - tree.weights @ np.where(is_number, 0.0, low)), direction)
+    if found is None:
+        return None
+    rows = np.where(is_number, found, low)
+    return rows if is_out_of_order([tree], rows) else None
 
 
 def refute_mean(trees, k, pair, is_probability):

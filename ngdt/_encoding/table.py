@@ -339,6 +339,13 @@ class Table:
                 f"Input X contains infinity or a value too large for {values.dtype!r}, in column "
                 f"{name!r}. Replace it by NaN, a missing value, or by a number")
 
+    @property
+    def is_number(self):
+        """Mask of the features that may have any value: not indicators, nor bools."""
+        mask = np.zeros(len(self.features), dtype=bool)
+        mask[:len(self.numeric)] = ~np.isin(self.numeric, self.booleans)
+        return mask
+
     def nearest_row(self, sample):
         """The nearest encoded sample that has one category in each column, and no gaps.
 
@@ -351,6 +358,8 @@ class Table:
         ndarray of shape (n_features,)
         """
         row, first = sample.copy(), len(self.numeric) + len(self.gaps)
+        is_bool = np.isin(self.numeric, self.booleans)
+        row[:len(self.numeric)][is_bool] = sample[:len(self.numeric)][is_bool] > 0.5
         row[len(self.numeric):first] = 0.0
         for each in self.categories:
             own = slice(first, first + each.n_features)

@@ -249,7 +249,7 @@ def test_boosted_forests_are_monotone():
 
 def test_the_sum_of_two_forests_is_proved_or_refuted():
     X, y = make_friedman1(600, 5, random_state=0)
-    forest = ObliqueForestRegressor(20, init=RandomOblique(5, n_nonzero=2), optimizer=None)
+    forest = ObliqueForestRegressor(20, max_depth=4, init="info_gain", optimizer=None)
     for cst, expected in (([0, 0, 0, 1, 1], True), (None, False)):
         forest.set_params(monotonic_cst=cst)
         model = ObliqueBoostingRegressor(forest, random_state=0).fit(X, y)
@@ -349,31 +349,60 @@ def test_a_class_is_chosen_by_its_index(model):
     assert found[0] is found[5] is False
 
 
-def test_rows_that_refute_have_one_category_in_each_column():
+def a_table():
+    """A table of numbers, bools and categories, and targets that fall with the size in Oslo."""
     random = np.random.default_rng(0)
     frame = pd.DataFrame({
         "city": random.choice(["Rome", "Oslo", "Lima"], 400), "size": random.normal(size=400),
-        "sex": random.choice(["f", "m"], 400), "age": random.normal(size=400)})
+        "sex": random.choice(["f", "m"], 400), "age": random.normal(size=400),
+        "own": random.random(400) < 0.5})
     frame.loc[::7, "size"] = np.nan
-    # The output falls in one city alone, by a score of both numbers.
     y = np.where(frame["city"] == "Oslo", -1.0, 1.0) * (
-        frame["size"].fillna(3.0) + frame["age"]) + (frame["sex"] == "m")
+        frame["size"].fillna(3.0) + frame["age"]) + (frame["sex"] == "m") - frame["own"]
+    return frame, y
+
+
+def row_of(model, sample):
+    """The row of a table that a sample encodes."""
+    of = dict(zip(model.encoded_feature_names_, sample, strict=True))
+    assert sorted(of[f"city = {name}"] for name in ("Rome", "Oslo", "Lima")) == [0.0, 0.0, 1.0]
+    assert of["sex = m"] in (0.0, 1.0)
+    assert of["own"] in (0.0, 1.0)
+    assert of["size is missing"] == 0.0
+    (city,) = (name for name in ("Rome", "Oslo", "Lima") if of[f"city = {name}"])
+    return {"city": city, "size": of["size"], "sex": "m" if of["sex = m"] else "f",
+            "age": of["age"], "own": bool(of["own"])}
+
+
+@pytest.mark.parametrize(
+    "cst", [{"size": 1, "age": 1}, {"own": 1}, {"size": -1, "own": 1}], ids=str)
+@pytest.mark.parametrize("optimizer", [None, "tao"])
+def test_rows_that_refute_have_one_category_in_each_column(cst, optimizer):
+    frame, y = a_table()
     model = ObliqueTreeRegressor(
-        6, leaf="constant", optimizer="tao", random_state=0).fit(frame, y)
-    proved, pair = is_monotone(model, {"size": 1, "age": 1})
+        6, leaf="constant", optimizer=optimizer, random_state=0).fit(frame, y)
+    proved, pair = is_monotone(model, cst)
     assert proved is False
-    low, high = (dict(zip(model.encoded_feature_names_, each, strict=True)) for each in pair)
-    assert sorted(low[f"city = {name}"] for name in ("Rome", "Oslo", "Lima")) == [0.0, 0.0, 1.0]
-    assert low["sex = m"] in (0.0, 1.0)
-    assert low["size is missing"] == 0.0
-    (city,) = (name for name in ("Rome", "Oslo", "Lima") if low[f"city = {name}"])
-    rows = pd.DataFrame({
-        "city": city, "size": [low["size"], high["size"]],
-        "sex": "m" if low["sex = m"] else "f", "age": [low["age"], high["age"]]})
-    before, after = model.predict(rows)
+    low, high = (row_of(model, each) for each in pair)
+    assert all(low[name] == high[name] for name in low.keys() - cst.keys())
+    assert all((high[name] >= low[name]) if sign > 0 else (high[name] <= low[name])
+               for name, sign in cst.items())
+    before, after = model.predict(pd.DataFrame([low, high]))
     assert before > after
     with pytest.raises(ValueError, match=r"columns of categories \['city'\], which have no order"):
         is_monotone(model, {"city": 1})
+
+
+def test_a_sum_of_forests_is_refuted_by_rows():
+    frame, y = a_table()
+    forest = ObliqueForestRegressor(20, init=RandomOblique(2), optimizer=None)
+    model = ObliqueBoostingRegressor(forest, random_state=0).fit(frame, y)
+    first, second = model.estimators_
+    assert first._table.features != second._table.features      # means of unknown categories
+    proved, pair = is_monotone(model, {"size": 1, "age": 1})
+    assert proved is False
+    before, after = model.predict(pd.DataFrame([row_of(first, each) for each in pair]))
+    assert before > after
 
 
 def test_what_no_row_can_show_is_not_refuted():
