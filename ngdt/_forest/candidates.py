@@ -28,7 +28,7 @@ def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
     Each tree has so many columns, None for all; a column has at least one feature. The first
     candidate is the one to take if none can be compared.
     """
-    p = problem.X.shape[1] if n_columns is None else n_columns
+    p = len(problem.varying) if n_columns is None else n_columns
     finish = (leaves.linear,) if leaves.kind == "linear" else ()
     if problem.directions is not None:
         found = _monotone_candidates(problem, p)

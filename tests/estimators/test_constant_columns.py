@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import OC1, RandomOblique, SoftGreedy
 from ngdt.optimizers import SGD, TAO, Annealed, EndToEnd
 
@@ -20,8 +20,7 @@ WITH_CONSTANTS = np.column_stack((X, np.zeros((len(X), 4)), np.full((len(X), 4),
     {"init": OC1(n_restarts=2), "optimizer": None},
     {"init": SoftGreedy(stump=EndToEnd(epochs=2)), "optimizer": None},
     {"init": "model_tree", "optimizer": None},
-    # The default rate depends on the number of features.
-    {"optimizer": Annealed(steps=50, learning_rate=0.05)},
+    {"optimizer": Annealed(steps=50)},
     {"optimizer": EndToEnd(epochs=2)},
     {"optimizer": TAO()},
     {"optimizer": SGD(epochs=3)}], ids=str)
@@ -32,6 +31,20 @@ def test_constant_columns_change_nothing(params):
     np.testing.assert_allclose(other.weights[:, :4], tree.weights, rtol=1e-5)
     assert not other.weights[:, 4:].any()
     np.testing.assert_array_equal(other.apply(WITH_CONSTANTS), tree.apply(X))
+
+
+@pytest.mark.parametrize("model", [
+    ObliqueTreeClassifier(random_state=0), ObliqueForestClassifier(2, random_state=0)], ids=str)
+def test_constant_columns_change_no_default(model):
+    expected = model.fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(
+        model.fit(WITH_CONSTANTS, Y).predict_proba(WITH_CONSTANTS), expected, atol=1e-5)
+
+
+def test_constant_columns_add_no_epochs():
+    with_many = np.column_stack((X, np.zeros((len(X), 300))))
+    tree = ObliqueTreeClassifier(2, optimizer=SGD(batch_size=1), validation_fraction=None)
+    assert tree.fit(X, Y).n_iter_ == tree.fit(with_many, Y).n_iter_
 
 
 def test_model_trees_of_numbers_do_not_count_slopes_of_constants():

@@ -44,10 +44,11 @@ def digits():
 @pytest.mark.parametrize("optimizer", [
     "tao", SSGD(epochs=15), Annealed(steps=300), *in_nightly([SGD(epochs=40), "end_to_end"])])
 def test_three_rows_do_not_ruin_a_tree(optimizer, digits):
-    clean, gross = gains(lambda: ObliqueTreeClassifier(
-        5, optimizer=optimizer, leaf="constant", validation_fraction=None, random_state=0),
-        *digits, stratify=digits[1])
-    # Of 270 test samples. With the scale and the pull of far values, 20 to 40 points were lost.
+    clean, gross = np.mean([gains(lambda seed=seed: ObliqueTreeClassifier(
+        5, optimizer=optimizer, leaf="constant", validation_fraction=None, random_state=seed),
+        *digits, stratify=digits[1]) for seed in range(2)], axis=0)
+    # Of 270 test samples: two seeds, as a single one may lose or gain three points by chance. With
+    # the scale and the pull of far values, 20 to 40 points were lost.
     assert gross >= clean - 0.03
 
 

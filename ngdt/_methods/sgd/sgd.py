@@ -41,8 +41,8 @@ class SGD(Optimizer):
         whose gradients are dominated by the largest errors. Both learning rates decay as a cosine.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
-        "auto" is the number that makes 10 000 steps, or 40 per feature if that is more; at least
-        10 and at most 300.
+        "auto" is the number that makes 10 000 steps, or 40 per feature that is not constant if that
+        is more; at least 10 and at most 300.
     leaf_learning_rate : float or "auto", default="auto"
         Step size of the leaf values, for the mean gradient of the batch. "auto" is 10 for
         classification and 1 for regression.

@@ -13,7 +13,8 @@ from ngdt._training.control import cosine
 from ngdt._util.validation import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, ZERO_TO_ONE
 
 # These defaults were chosen on validation samples of nine training sets.
-# Learning rate times sqrt(n_features), for classification and regression.
+# Learning rate times the root of the number of features that vary, for classification and
+# regression. Constant ones are not trained.
 _RATE, _REGRESSION_RATE = 0.11, 0.07
 # Share of the weights that a step removes where all features have one scale, as pixels do. Decay
 # removes features that vary little. Where each feature has its own scale, half of it is used, but
@@ -62,9 +63,9 @@ class Annealed(SoftOptimizer):
         The loss of a class of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
         Zhang & Sabuncu (2018). It is bounded by ``1 / q``, and is the log loss for q = 0.
     learning_rate : float or "auto", default="auto"
-        Initial learning rate of Adam; it decays as a cosine. "auto" is
-        ``0.11 / sqrt(n_features)`` for classification and ``0.07 / sqrt(n_features)`` for
-        regression.
+        Initial learning rate of Adam; it decays as a cosine. "auto" is ``0.11 / sqrt(n_varying)``
+        for classification and ``0.07 / sqrt(n_varying)`` for regression, where constant features
+        are not counted.
     leaf_learning_rate : float, default=0.02
         Initial learning rate of Adam for the leaves of regression; it decays as a cosine.
     weight_decay : float or "auto", default="auto"
@@ -169,7 +170,7 @@ class Annealed(SoftOptimizer):
         batch = min(int(batch), n_samples)     # of a few bits, -n_samples would overflow
         rate, decay = self.learning_rate, default_decay(problem, self.leaf)
         if rate == "auto":
-            rate = default_rate(problem.loss, problem.X.shape[1])
+            rate = default_rate(problem.loss, len(problem.varying))
         if self.weight_decay != "auto":
             decay = rate * self.weight_decay
         if decay > 1:
