@@ -8,6 +8,7 @@ import warnings
 from contextlib import suppress
 from functools import cache
 
+from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
 from ngdt.cli._options import Mistake
@@ -34,7 +35,8 @@ class Parser(argparse.ArgumentParser):
         """Refuse unknown arguments in a command, whose help has its options."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = did_you_mean(unknown[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{'.' * bool(hint)}{hint}")
         return found, unknown
 
     def error(self, message):

@@ -545,6 +545,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
+    ("explain wine.ngdt wine.csv --rows 1", "--rows 1. Did you mean '--row'? (ngdt explain -"),
     ("explain boosted.ngdt wine.csv", "ObliqueBoostingRegressor does not explain"),
     ("explain deep.ngdt diabetes.npz", "DeepTreeClassifier does not explain"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
