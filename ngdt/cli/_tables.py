@@ -62,11 +62,11 @@ class Data:
         names : sequence of str
         """
         known = getattr(self.X, "columns", ())
-        for name in names:
-            if name not in known:
-                raise Mistake(
-                    f"{self.path}: there is no column {name!r}, but "
-                    f"{_listed(known) or 'an array without names'}.{did_you_mean(name, known)}")
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise Mistake(
+                f"{self.path}: there is no column {_listed(map(repr, missing))}, but "
+                f"{_listed(known) or 'an array without names'}.{did_you_mean(missing[0], known)}")
 
 
 def add_data_arguments(parser, target=None):

@@ -541,7 +541,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
     ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
     ("show wine.ngdt -o x.gif", "or --output FILE that ends with one of .txt, .html, .htm"),
-    ("predict wine.ngdt diabetes.npz", "no column 'alcohol', but an array"),
+    ("predict wine.ngdt diabetes.npz", "'region', 'zip', but an array"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
@@ -573,8 +573,11 @@ def test_of_many_columns_the_last_are_named(mistake, folder):
 
 
 def test_columns_that_are_missing_are_named(mistake, frame, folder):
-    frame.rename(columns={"zip": "zipp"}).to_csv(folder / "renamed.csv", index=False)
+    frame.rename(columns={"zip": "zipp"}).drop(columns="region").to_csv(
+        folder / "renamed.csv", index=False)
     line = mistake("predict", "wine.ngdt", "renamed.csv")
+    assert "there is no column 'region', 'zip', but alcohol, " in line
+    line = mistake("fit", "renamed.csv", "-t", "cultivar", "--drop", "zip")
     assert "there is no column 'zip', but alcohol, " in line
     assert "Did you mean 'zipp'?" in line
 
