@@ -121,8 +121,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics.
     class_weight : dict, "balanced" or None, default=None
-        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
-        the same total weight.
+        Weight of each label, by which sample weights are multiplied; 1 for labels that the dict
+        lacks. "balanced" gives each class the same total weight.
 
     Attributes
     ----------

@@ -111,8 +111,9 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces the accuracy as the score.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
-        the same total weight, and "balanced_subsample" does so among the samples of each tree.
+        Weight of each label, by which sample weights are multiplied; 1 for labels that the dict
+        lacks. "balanced" gives each class the same total weight, and "balanced_subsample" does so
+        among the samples of each tree.
 
     Attributes
     ----------
