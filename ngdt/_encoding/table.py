@@ -24,6 +24,8 @@ from ngdt._util.validation import canonical_csr, stored_per_sample, warn
 _MAX_DENSE_BYTES = 2**28
 # Share of unknown values in a column above which there is a warning.
 _UNKNOWN_SHARE = 0.05
+# Number of columns that an error names.
+_MAX_NAMES = 5
 # Number of values that are looked at together.
 _BLOCK_VALUES = 2**18
 
@@ -334,10 +336,12 @@ class Table:
         if infinite.any():
             positions = numbers.indices[infinite] if sparse.issparse(numbers) else (
                 np.flatnonzero(infinite.any(axis=0)))
-            name = self.names[self.numeric[positions[0]]]
+            names = [self.names[j] for j in self.numeric[np.unique(positions)]]
+            more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
             raise ValueError(
-                f"Input X contains infinity or a value too large for {values.dtype!r}, in column "
-                f"{name!r}. Replace it by NaN, a missing value, or by a number")
+                f"Input X contains infinity or a value too large for {values.dtype!r}, in column"
+                f"{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_MAX_NAMES]))}{more}."
+                " Replace it by NaN, a missing value, or by a number")
 
     @property
     def is_number(self):

@@ -356,6 +356,17 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
         ObliqueTreeClassifier().fit(pandas_frame(given).assign(new=column), target(given))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("infinite", "message"), [
+    ([3, 1], "in columns 'x1', 'x3'. R"),
+    ([1, 2, 3, 4, 6, 7, 8], "in columns 'x1', 'x2', 'x3', 'x4', 'x6' and 2 more. R")])
+def test_columns_with_infinity_are_named(form, infinite, message):
+    X = np.eye(9)
+    X[range(len(infinite)), infinite] = np.inf
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeClassifier().fit(form(X), np.arange(9) % 2)
+
+
 @pytest.mark.parametrize(("cell", "message"), [
     ([1, 2], r"of type List.* holds '\[1, 2\]', .*lists columns of their own, or drop"),
     (b"a", "of type Binary.* holds \"b'a'\"")])
