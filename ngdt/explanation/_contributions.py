@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids, node_means, paths
+from ngdt._util.arrays import power_of_two
 
 
 def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
@@ -38,6 +39,8 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
 
 
+# Change of logits that these points resolve, and largest term of a linear leaf.
+_REACH, _MOST = 50.0, 1e300
 # Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
 # their weights, which add up to 2.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -66,7 +69,8 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
         They add up to the prediction for x minus that for the mean.
     """
     slopes = tree.slopes[leaf]
-    terms = (slopes * (x - leaf_mean)).T
+    # Near the largest number, sums would overflow.
+    terms = np.clip(slopes * (x - leaf_mean), -_MOST, _MOST).T
     start, change = tree.values[leaf] + slopes @ leaf_mean, terms.sum(axis=0)
     if not is_classifier:
         if tree.ranges is not None:
@@ -75,9 +79,16 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
             is_cut = (cut != ends).any(axis=0)
             terms[:, is_cut] *= ((cut[1] - cut[0]) / np.where(change == 0, 1.0, change))[is_cut]
         return terms
-    weights = _WEIGHTS / 2
-    proba = softmax(start + np.outer((1.0 + _POINTS) / 2, change), axis=1)
-    return terms @ (np.diag(weights @ proba) - proba.T @ (weights[:, None] * proba))
+    # Far away, only the first part of the way changes probabilities: parts get ever longer.
+    first = _REACH / max(_REACH, np.abs(change).max())
+    ends = np.minimum(1.0, first * 4.0 ** np.arange(np.ceil(-np.log(first) / np.log(4.0)) + 1.0))
+    sizes = np.diff(ends, prepend=0.0)[:, None]
+    weights = (sizes * _WEIGHTS / 2).ravel()
+    points = (ends[:, None] - sizes * (1.0 - _POINTS) / 2).ravel()
+    proba = softmax(start + np.outer(points, change), axis=1)
+    products = proba.T @ (weights[:, None] * proba)
+    # Class after class: nothing is lost where one is almost sure.
+    return sum((terms - terms[:, [k]]) * product for k, product in enumerate(products))
 
 
 def contributions(tree, values, leaf, x, mean, std):
@@ -107,7 +118,9 @@ def contributions(tree, values, leaf, x, mean, std):
     for node, side, w in zip(path.indices, path.data, weights, strict=True):
         change = values[children[node, int(side > 0)]] - values[node]
         features = np.flatnonzero(w)
-        terms = side * w[features] * (x[features] - mean[features])
+        away = x[features] - mean[features]
+        # Shares have no unit: in that of the largest difference, none overflows.
+        terms = side * w[features] * (away / power_of_two(np.abs(away).max(initial=0.0)))
         share = np.maximum(terms, 0.0)
         if not share.any():
             share = np.abs(w[features]) * std[features]

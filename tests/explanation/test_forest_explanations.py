@@ -64,6 +64,17 @@ def test_contributions_of_a_linear_leaf(iris):
         assert abs(expected).max() > 0.05
 
 
+@pytest.mark.parametrize("far", [1e4, 1e300])
+@pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+def test_contributions_far_away_add_up(iris, forest, far):
+    model = oblique_forest(iris, forest, leaf=LinearLeaves(penalty=1.0), max_depth=1)
+    x = iris[0][:1] + far * np.array([0.0, 1.0, 0.0, -1.0])
+    (explanation,) = model.explain(x)
+    output = model.predict_proba(x)[0] if forest is ObliqueForestClassifier else model.predict(x)
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=0), output, atol=1e-8)
+
+
 def test_the_base_is_the_mean_prediction_for_the_samples_of_each_tree(iris):
     X, _ = iris
     model = oblique_forest(iris, bootstrap=False)
@@ -243,5 +254,7 @@ def test_values_near_the_largest_number():
     forest = ObliqueForestClassifier(3, init=OBLIQUE, optimizer=None, random_state=0).fit(
         X, X[:, 0] + X[:, 1] > 0)
     # No warning, of boundaries that would overflow.
-    explanation, = forest.explain([[1e308, -1e308]])
-    assert str(explanation).startswith(str(explanation.prediction))
+    for x in ([1e308, -1e308], [0.0, 1.75e308], [0.0, -1.75e308]):
+        explanation, = forest.explain([x])
+        assert str(explanation).startswith(str(explanation.prediction))
+        assert np.isfinite(explanation.contributions).all()
