@@ -199,7 +199,7 @@ class Explains:
             :class:`ngdt.explanation.ForestExplanation`.
         """
         check_is_fitted(self)
-        # Sums over values near the largest number may be infinite, which is what is then shown.
+        # Sums over values near the largest number overflow, and are cut.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return Explanations(self._explanations(X, feature_names))
 

@@ -1,6 +1,7 @@
 """Weighted sums of features, term by term."""
 
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class WeightedSum:
     contributions : ndarray of shape (n_terms,)
         ``weights * (values - means)``, or what each feature adds to the prediction of a forest.
     total : float
-        The sum.
+        The sum. Where it, or a term, overflows, it is the largest number.
     base : float
         The sum where each feature is at its mean; for a forest, its mean prediction for the
         training samples. It is ``total - contributions.sum()``.
@@ -62,13 +63,14 @@ class WeightedSum:
         """
         names, columns, of_columns = names
         name = "at the mean" if contributions is None else "mean prediction"
-        added = weights * (x - mean) if contributions is None else contributions
+        added = np.nan_to_num(weights * (x - mean)) if contributions is None else contributions
         features = np.flatnonzero(weights)
         features = features[np.argsort(-np.abs(added[features]), kind="stable")]
         added = added[features]
+        total = float(total) if isfinite(total) else _sum(added)
         return cls(
             [names[j] for j in features], x[features], mean[features], weights[features],
-            added, float(total), float(total) - _sum(added), name,
+            added, total, _sum(np.array([total, -_sum(added)])), name,
             [columns[j] for j in features], of_columns)
 
     def by_column(self):
@@ -139,5 +141,9 @@ class WeightedSum:
 
 
 def _sum(numbers):
-    """The sum of some numbers as a float; infinite or NaN where it overflows, without a warning."""
-    return float(sum(numbers.tolist()))
+    """The sum of some numbers as a float: the largest number where it overflows."""
+    total = float(sum(numbers.tolist()))
+    if isfinite(total):
+        return total
+    # The sum of parts is finite, wherever it ends.
+    return float(np.nan_to_num(len(numbers) * sum((numbers / len(numbers)).tolist())))

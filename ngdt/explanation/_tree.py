@@ -220,13 +220,13 @@ def _explain(context, X, row):
     other_leaf = tree.apply_samples(data, samples, other.astype(np.int32))
     otherwise = tree.leaf_predictions(other_leaf, data, samples)
     weights = tree.dense_weights(nodes)
-    spread = norms(weights * context.std)
+    terms = [WeightedSum._of(names, weights[k], row.x, context.mean, margins[k])
+             for k in range(len(nodes))]
+    margins, spread = np.array([each.total for each in terms]), norms(weights * context.std)
     distance = np.where(spread > 0, np.abs(margins) / spread, np.inf)
     decisions = tuple(
-        Decision(
-            int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
-            WeightedSum._of(names, weights[k], row.x, context.mean, margins[k]),
-            context.prediction(otherwise[k]))
+        Decision(int(node), bool(is_right[k]), float(margins[k]), float(distance[k]), terms[k],
+                 context.prediction(otherwise[k]))
         for k, node in enumerate(nodes))
     return TreeExplanation(
         context.prediction(outputs), context, row, outputs, int(leaf[0]), decisions,
