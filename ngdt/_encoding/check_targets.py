@@ -2,6 +2,7 @@
 
 import re
 from contextlib import contextmanager
+from itertools import chain
 
 import narwhals as nw
 import numpy as np
@@ -119,6 +120,8 @@ def _helpful_errors(name, is_numeric):
         raise ValueError(f"y {TOO_LARGE}") from error
     except (TypeError, ValueError) as error:
         text = re.sub(r"np\.str_\((.*)\)", r"\1", str(error))     # a label of an array of text
+        if "setting an array element with a sequence" in text:
+            text = "samples hold lists: give each sample one label or number"
         if re.search("contains (NaN|infinity)", text):
             raise ValueError(f"{text.rstrip('.')}: {_OF_GAPS}") from error
         if is_numeric and (isinstance(error, TypeError) or "could not convert" in text):
@@ -158,7 +161,8 @@ def as_labels(y):
         return column[:, None] if isinstance(column, np.ndarray) else y
     if getattr(getattr(y, "dtype", None), "kind", "O") == "T":
         return y.astype(object)     # a type of strings that scikit-learn does not read
-    present = [label for label in y if not is_missing(label)] if isinstance(y, list | tuple) else []
+    present = [each for each in _cells(y) if not is_missing(each)] if (
+        isinstance(y, list | tuple)) else []
     if len({isinstance(label, str) for label in present}) > 1:
         # In an array, 1 and "1" would be equal.
         raise TypeError(f"labels of type {type_names(present)}: convert all to strings, or all to "
@@ -195,7 +199,13 @@ def _has_gaps(y):
         values = np.asarray(y)      # of objects for pandas with time zones, where isnat fails
         return (values != values).any()
     return kind in "OT" and isinstance(y, (list, tuple, np.ndarray)) and any(
-        map(is_missing, np.ravel(y) if isinstance(y, np.ndarray) else y))
+        map(is_missing, np.ravel(y) if isinstance(y, np.ndarray) else _cells(y)))
+
+
+def _cells(y):
+    """The entries of a list, and of the rows in it."""
+    return chain.from_iterable(
+        row if isinstance(row, list | tuple) or getattr(row, "ndim", 0) else (row,) for row in y)
 
 
 def _read(y):

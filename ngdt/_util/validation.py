@@ -3,7 +3,7 @@
 import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, MappingView, Set
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
@@ -301,7 +301,7 @@ def refuse_no_list(name, values, what):
     if isinstance(values, str):
         raise ValueError(f"{name}: expected the {what} of each sample, got {values!r}. Give a "
                          f"column, such as table[{values!r}]")
-    if hasattr(values, "__next__") or isinstance(values, set | frozenset | Mapping) or (
+    if hasattr(values, "__next__") or isinstance(values, Set | Mapping | MappingView) or (
             hasattr(values, "collect") and not hasattr(values, "__array__")):
         raise TypeError(
             f"{name} is a {type(values).__name__}, which is no list of {what}s: pass a list, or "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils import compute_sample_weight
 
-from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt.losses import AbsoluteLoss, LogLoss, PoissonLoss, SquaredLoss
 
@@ -254,6 +254,8 @@ def test_missing_labels_in_arrays_of_pandas_are_refused():
 
 @pytest.mark.parametrize(("labels", "message"), [
     ([1, "1"], "^y: labels of type int and str: convert all"),
+    ([[1], ["1"]], "^y: labels of type int and str: convert all"),
+    ([np.array([1]), np.array(["1"])], "^y: labels of type int64 and str_: convert all"),
     (np.array(["1", 1], dtype=object), "^y: Unknown label type: int and str objects: con"),
     (np.array([1, 1.5], dtype=object), "^y: Unknown label type: float and int objects: .* one"),
     ([2**70, 0], "^y: Unknown label type: int objects"),
@@ -263,6 +265,15 @@ def test_labels_that_cannot_be_told_apart_are_refused(labels, message):
     y = [*labels] * 10 if isinstance(labels, list) else np.tile(labels, 10)
     with pytest.raises(TypeError, match=message):
         ObliqueTreeClassifier(2, optimizer=None).fit(np.zeros((20, 1)), y)
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+@pytest.mark.parametrize(("rows", "message"), [
+    ([[0], [1, 2]], "^y: samples hold lists: give each sample one label or number"),
+    ([[0], [None]], "^y contains missing values: leave those samples out")], ids=str)
+def test_rows_without_a_label_each_are_refused(estimator, rows, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(optimizer=None).fit(np.zeros((20, 1)), rows * 10)
 
 
 def test_labels_of_types_of_pandas_that_are_no_labels_are_named():
