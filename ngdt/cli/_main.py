@@ -25,6 +25,10 @@ _OPTIONS = {
     r"by pandas\.to_numeric once (.*?) are removed": r"in the file, without \1",
     r"by pandas\.to_datetime": "in the file, or leave it out by --drop",
     r"drop the column, ": "leave it out by --drop, ",
+    r"optimizer='tao' with validation_fraction": "fit --set optimizer=tao validation_fraction",
+    r"With validation_fraction": "With fit --set validation_fraction",
+    r"class_weight='balanced'": "fit --set class_weight=balanced",
+    r"of predict_proba": "of what predict --proba writes",
     r"(can't encode character .*)": r"\1: write to a file, with --output"}
 
 

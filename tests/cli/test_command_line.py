@@ -771,6 +771,22 @@ def test_names_are_noticed_once(run, folder):
     assert printed.err.count("warning") == 1
 
 
+def test_advice_names_options(run, folder):
+    noise = np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"a": noise, "y": ["no", "yes"] * 30}).to_csv(folder / "noise.csv", index=False)
+    fit = "fit", "noise.csv", "-t", "y", "-q", "-o", "n.ngdt"
+    printed = run(*fit).err
+    assert "such as fit --set optimizer=tao validation_fraction=None, returns its tree" in printed
+    assert "try fit --set class_weight=balanced\n" in printed
+    printed = run(*fit, "--set", "optimizer=ssgd").err
+    assert "With fit --set validation_fraction=None, fit returns" in printed
+    row = np.arange(60)
+    rare = np.where((row % 10 > 6) & (row < 20), "yes", "no")
+    pd.DataFrame({"a": row % 10, "y": rare}).to_csv(folder / "noise.csv", index=False)
+    printed = run(*fit, "--set", "optimizer=None", "max_depth=1").err
+    assert "or a threshold of what predict --proba writes" in printed
+
+
 def test_numbers_of_the_rows_are_noticed(run, folder):
     frame = pd.DataFrame({"a": np.arange(30.0) % 7, "y": ["no", "yes"] * 15})
     frame.to_csv(folder / "index.csv")
