@@ -166,12 +166,12 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             check_consistent_length(X, y)
             weight = None if sample_weight is None else check_weight(sample_weight, len(y))
             self.Cs_ = check_Cs(self.Cs)
-            folds = _folds(self.cv, X, y, weight, is_classifier(self))
+            folds = cv_folds(self.cv, X, y, weight, is_classifier(self))
             self.scores_ = np.array(Parallel(self.n_jobs)(
                 delayed(_scores)(estimator, self.Cs_, X, y, weight, train, test, self._scorer())
                 for train, test in folds))
             _check_scores(self.scores_, self.Cs_)
-            self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
+            self.C_ = self.Cs_[best_score(self.scores_, self.rule)]
             # Each tree is trained further for the next C; the last one is that of C_.
             *_, (_, cut) = _uninterrupted(
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
@@ -265,8 +265,27 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         return get_tags(self._estimator())
 
 
-def _folds(cv, X, y, weight, stratify):
-    """Indices of the training and test samples of each fold; none has weight zero."""
+def cv_folds(cv, X, y, weight, stratify):
+    """Indices of the training and test samples of each fold; none has weight zero.
+
+    Parameters
+    ----------
+    cv : int, cross-validation splitter, iterable or None
+        As in scikit-learn.
+    X : array-like of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    weight : ndarray of shape (n_samples,) or None
+    stratify : bool
+
+    Returns
+    -------
+    list of (ndarray of int, ndarray of int)
+
+    Raises
+    ------
+    ValueError
+        If there are no folds, or one is empty.
+    """
     present = np.ones(len(y), dtype=bool) if weight is None else weight > 0
     samples = np.flatnonzero(present)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
@@ -282,6 +301,23 @@ def _folds(cv, X, y, weight, stratify):
             "cv must give folds, each with at least one training and one test sample of positive "
             "weight; a generator gives them once only")
     return folds
+
+
+def rows_of(samples, X, y, weight):
+    """Some of the samples, their targets and their weights.
+
+    Parameters
+    ----------
+    samples : ndarray of int
+    X : array-like of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    X, y, weight
+    """
+    return _safe_indexing(X, samples), y[samples], None if weight is None else weight[samples]
 
 
 def _weighed(weight):
@@ -303,10 +339,8 @@ def _uninterrupted(model, *arguments):
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):
     """Scores of the path of one fold."""
-    fold = [(_safe_indexing(X, rows), y[rows], None if weight is None else weight[rows])
-            for rows in (train, test)]
-    X, y, weight = fold[1]
-    models = _uninterrupted(warm_started(estimator), Cs, *fold[0])
+    models = _uninterrupted(warm_started(estimator), Cs, *rows_of(train, X, y, weight))
+    X, y, weight = rows_of(test, X, y, weight)
     return [scorer(model, X, y, **_weighed(weight)) for model, _ in models]
 
 
@@ -324,8 +358,18 @@ def _check_scores(scores, Cs):
             "is NaN or infinite. These values rank last.")
 
 
-def _choose(scores, rule):
-    """Index of the chosen C; of equally good ones, the smallest."""
+def best_score(scores, rule):
+    """Index of the chosen column of scores; of equally good ones, the last.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_folds, n_columns)
+    rule : {"best", "one_standard_error"}
+
+    Returns
+    -------
+    int
+    """
     with np.errstate(invalid="ignore"):
         mean = np.where(np.isfinite(scores).all(axis=0), scores.mean(axis=0), -np.inf)
     slack = 0.0

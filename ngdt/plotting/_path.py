@@ -1,18 +1,19 @@
-"""Error, size and prediction cost along a path over C."""
+"""Error, size and prediction cost along a path over C, and error along one over sizes."""
 
 import numpy as np
 
-from ngdt.plotting._style import BLUE, RED, axes_of, import_pyplot
+from ngdt.plotting._style import BLUE, GREY, RED, axes_of, import_pyplot
 
 
 def plot_path(path, *, ax=None):
-    """Plot errors, size, path length and multiplications of the trees of a path over C.
+    """Plot errors, size, path length and multiplications over C, or errors over the size.
 
     Parameters
     ----------
-    path : TAOPath
-        The return value of `ngdt.tao_path`.
-    ax : array of four matplotlib Axes, default=None
+    path : TAOPath or SizePath
+        The return value of `ngdt.tao_path` or `ngdt.path.size_path`. Of the latter, errors are
+        drawn with one standard error to either side, and the chosen size.
+    ax : matplotlib Axes, or array of four for a TAOPath, default=None
         Where to draw. None makes a new figure.
 
     Returns
@@ -35,13 +36,46 @@ def plot_path(path, *, ax=None):
     ['error', 'nonzero weights', 'path length (splits)', 'multiplications per prediction']
     """
     plt = import_pyplot()
-    if not hasattr(path, "n_multiplications"):
+    by_C = hasattr(path, "n_multiplications")
+    if not by_C and not hasattr(path, "standard_error"):
         raise TypeError(
-            f"path must be a TAOPath, as ngdt.tao_path returns it, got {type(path).__name__}")
-    if ax is None:
+            "path must be the result of ngdt.tao_path or ngdt.path.size_path, "
+            f"got {type(path).__name__}")
+    if ax is None and by_C:
         _, ax = plt.subplots(
             1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"wspace": 0.06})
-    axes = axes_of(ax, 4)
+    elif ax is None:
+        _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+    axes = axes_of(ax, 4 if by_C else 1)
+    if by_C:
+        _draw_over_C(path, axes)
+    else:
+        _draw_over_size(path, *axes)
+    return axes
+
+
+def _draw_over_size(path, ax):
+    """Draw errors with their standard errors, the limit of the choice, and what it chose."""
+    sizes, error, spread = path.max_leaf_nodes, path.error, path.standard_error
+    ax.errorbar(
+        sizes, error, spread, label="mean and standard error", color=BLUE, marker=".", capsize=3)
+    best = error.argmin()
+    if spread[best] == spread[best]:
+        ax.axhline(error[best] + spread[best], color=GREY, linestyle="--", zorder=0,
+                   label="least error plus its standard error")
+    is_chosen = sizes == path.chosen
+    ax.plot(sizes[is_chosen], error[is_chosen], "o", color=RED, markerfacecolor="none",
+            markersize=11, label=f"chosen: {path.chosen}")
+    ax.set_xscale("log", base=2)    # one leaf more tells less, the larger the tree
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xticks(sizes, minor=True)
+    ax.xaxis.set_minor_formatter("")
+    ax.set(xlabel="largest number of leaves", ylabel="error on held-out folds")
+    ax.legend(frameon=False)
+
+
+def _draw_over_C(path, axes):
+    """Draw errors, sizes and costs of predictions."""
     errors, sizes, lengths, multiplications = axes
 
     def draw(ax, values, label, **style):
@@ -68,4 +102,3 @@ def plot_path(path, *, ax=None):
         ax.set(xscale="log", xlabel="C", ylim=(0, None))
     for ax in (errors, lengths):    # the last two look alike
         ax.legend(frameon=False)
-    return axes

@@ -21,7 +21,7 @@ from helpers import StopAt, in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV, tao_path
 from ngdt.optimizers import SSGD, TAO
 from ngdt.path import prediction_cost
-from ngdt.path._path_cv import _choose
+from ngdt.path._path_cv import best_score
 from ngdt.plotting import plot_path
 from ngdt.testing.strategies import problems
 
@@ -280,8 +280,8 @@ def test_one_standard_error_buys_a_smaller_tree():
     ([[0.9, 0.8], [0.9, 0.8]], 0, 0),                            # no spread, no way down
 ])
 def test_rules(scores, best, small):
-    assert _choose(np.array(scores), "best") == best
-    assert _choose(np.array(scores), "one_standard_error") == small
+    assert best_score(np.array(scores), "best") == best
+    assert best_score(np.array(scores), "one_standard_error") == small
 
 
 def test_it_chooses_for_regressors_and_by_any_score():
