@@ -778,8 +778,8 @@ def test_advice_names_options(run, folder):
     printed = run(*fit).err
     assert "such as fit --set optimizer=tao validation_fraction=None, returns its tree" in printed
     assert "try fit --set class_weight=balanced\n" in printed
-    y = np.where(np.abs(noise) > 0.5, "yes", "no")
-    pd.DataFrame({"a": noise, "y": y}).to_csv(folder / "noise.csv", index=False)
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=300)})
+    frame.assign(y=frame["a"].abs() > 0.5).to_csv(folder / "noise.csv", index=False)
     printed = run(*fit, "--set", "optimizer=ssgd", "max_depth=2").err
     assert "With fit --set validation_fraction=None, fit returns" in printed
     row = np.arange(60)
