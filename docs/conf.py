@@ -62,7 +62,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
     r"^ngdt\.optimizers\.OptimizerResult$",
     r"^ngdt\.export\.LeafRule$",
-    r"^ngdt\.path\.(Spread|TAOPath)$",
+    r"^ngdt\.path\.(SizePath|Spread|TAOPath)$",
     r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset|MonotoneTree)$",
 }
 

@@ -190,6 +190,14 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 Effective alpha of each subtree, ascending from 0.
             `impurities` : ndarray of shape (n_subtrees,)
                 Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
+
+        See Also
+        --------
+        ngdt.path.size_path : Errors on held-out folds by the number of leaves, of linear ones, too.
+
+        Notes
+        -----
+        The slopes of linear leaves do not count: impurities are those of the means of leaves.
         """
         fitted = cloned(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
