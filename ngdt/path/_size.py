@@ -30,6 +30,10 @@ class SizePath:
         allowed if its training chose fewer.
     errors : ndarray of shape (n_folds, n_sizes)
         Share of misclassified samples of the fold, or for regression the mean squared error.
+    error, standard_error : ndarray of shape (n_sizes,)
+        Mean of the errors over the folds, and its standard error, which is NaN for one fold.
+    chosen : int
+        Smallest of `max_leaf_nodes` whose error is within one standard error of the least.
 
     See Also
     --------
@@ -55,12 +59,10 @@ class SizePath:
 
     @property
     def error(self):
-        """Mean of the errors over the folds, ndarray of shape (n_sizes,)."""
         return self.errors.mean(axis=0)
 
     @property
     def standard_error(self):
-        """Standard error of the mean over the folds, ndarray of shape (n_sizes,)."""
         n_folds = len(self.errors)
         if n_folds == 1:
             return np.full(len(self.max_leaf_nodes), np.nan)
@@ -68,9 +70,9 @@ class SizePath:
 
     @property
     def chosen(self):
-        """Smallest of `max_leaf_nodes` whose error is within one standard error of the least."""
-        smallest_last = -self.errors[:, ::-1]
-        return int(self.max_leaf_nodes[::-1][best_score(smallest_last, "one_standard_error")])
+        # Of equally good sizes, the last is taken.
+        best = best_score(-self.errors[:, ::-1], "one_standard_error")
+        return int(self.max_leaf_nodes[::-1][best])
 
     def __str__(self):
         columns = {"max_leaf_nodes": self.max_leaf_nodes, "leaves": self.n_leaves.mean(axis=0),
@@ -123,8 +125,7 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
 
     Notes
     -----
-    The size that is chosen is the smallest one whose error is within one standard error of the
-    least. To choose by another score, take scikit-learn's ``GridSearchCV`` over `max_leaf_nodes`.
+    To choose by another score, take scikit-learn's ``GridSearchCV`` over `max_leaf_nodes`.
 
     References
     ----------
