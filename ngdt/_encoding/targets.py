@@ -54,6 +54,17 @@ def check_classes(classes):
         return np.unique(classes)
 
 
+def _check_discrete(y):
+    """Refuse targets of a regression."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        kind = str(error).partition(". Maybe")[0]
+        raise ValueError(
+            f"{kind}, in y: for amounts, use a regressor; classes are whole numbers or strings"
+        ) from error
+
+
 @dataclass(frozen=True, eq=False)
 class ClassTargets:
     """Labels as class indices.
@@ -87,7 +98,7 @@ class ClassTargets:
             If the labels of y are floats, or texts that spell numbers, and so many that they are
             probably amounts.
         """
-        check_classification_targets(y)
+        _check_discrete(y)
         if classes is not None:
             return cls(classes)
         classes = np.unique(y)
@@ -109,7 +120,7 @@ class ClassTargets:
         found, targets = np.unique(y, return_inverse=True)
         unknown = np.setdiff1d(found, self.classes)
         if unknown.size:
-            check_classification_targets(y)
+            _check_discrete(y)
             raise ValueError(
                 f"y contains the labels {unknown}, but the classes are {self.classes}: leave those "
                 "samples out, or train with them")

@@ -521,6 +521,7 @@ def test_the_task_follows_from_the_target(y, task):
      "wine.csv: there is no column to learn from"),
     ("fit wine.csv -t cultivar --drop Zip", "Did you mean 'zip'?"),
     ("fit wine.csv -t cultivar --task regression", "convert string to float: 'class_0'"),
+    ("fit wine.csv -t flavanoids --task classification -q", "amounts, give --task regression"),
     ("fit wine.csv -t cultivar --set loss=poisson -q", "ifier: give --task regression\n"),
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
     ("fit wine.csv -t cultivar --set criterion=gini", "'. The parameters are "),

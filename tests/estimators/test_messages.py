@@ -146,6 +146,8 @@ def test_targets_of_another_task(iris):
     X, y = iris
     with pytest.raises(ValueError, match=r"got an array of shape \(150, 2\).*MultiOutputClassif"):
         tree().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="type: continuous, in y: for amounts, use a regressor"):
+        tree().fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"^y: .* float: 'no', but .* or use a classifier"):
         ObliqueTreeRegressor().fit(X, np.array(["no", "yes", "no"])[y])
 
