@@ -227,12 +227,12 @@ def test_a_class_in_place_of_an_object_is_refused(iris):
 
 
 def test_unknown_names_list_the_known_ones(iris):
-    for parameter, registry, end in (
-            ("init", INITIALIZERS, " object or a fitted tree"),
-            ("optimizer", OPTIMIZERS, " object")):
+    for parameter, none, registry, end in (
+            ("init", "", INITIALIZERS, " object or a fitted tree"),
+            ("optimizer", "None, ", OPTIMIZERS, " object")):
         with pytest.raises(ValueError, match=f"^{parameter} must be") as caught:
             ObliqueTreeClassifier(**{parameter: "nonsense"}).fit(*iris)
-        assert f" must be 'auto', one of {list(registry)}, or an " in str(caught.value)
+        assert f" must be 'auto', {none}one of {list(registry)}, or an " in str(caught.value)
         assert str(caught.value).endswith(f"{end}, got 'nonsense'.")
 
 
