@@ -93,8 +93,7 @@ class _Race:
             part = problem.doing(
                 problem.control.activity.left, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
-            loss, *_ = self.trained[-1]
-            if not loss > sum(choice.mean_error(each, "square")):
+            if not self.trained[-1][0] > sum(choice.mean_error(each, "square")):
                 break
             if not problem.control.deadline.fits():
                 # Time ended the training: the tree without a fold may have had more of it.
@@ -153,27 +152,21 @@ class _Race:
                      if choice.lead(each, winner, "log_loss") > MIN_LOSS_LEAD]
             surer.sort(key=lambda each: choice.mean_error(each, "log_loss")[0])
             ranked = [*surer, *(each for each in ranked if each not in surer)]
-        if self._beats_single_leaf(ranked[0]):
-            return ranked
-        return [each for each in ranked if choice.lead(each, _SINGLE_LEAF, "log_loss")
-                > policy.MIN_OTHER_LEAF_LEAD] or [_SINGLE_LEAF]
+        winner, choice.alive = ranked[0], ranked[:1]
+        # On as many folds as that needs. Of regression, log losses are errors.
+        while not choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:
+            if not choice.go_on():
+                return [each for each in ranked if choice.lead(each, _SINGLE_LEAF, "log_loss")
+                        > policy.MIN_OTHER_LEAF_LEAD] or [_SINGLE_LEAF]
+            self._shrink(winner)
+            self._test_leaf(winner)
+        return ranked
 
     def _test_leaf(self, winner):
         """Test the single leaf on the folds that the winner was tested on."""
         folds, scores = self.choice.folds, self.choice.scores
         for fold in folds[len(scores[_SINGLE_LEAF]):len(scores[winner])]:
             self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.init))
-
-    def _beats_single_leaf(self, winner):
-        """Return whether the winner beats a single leaf, on as many folds as that needs."""
-        self.choice.alive = [winner]
-        # Of regression, log losses are errors.
-        while not self.choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:
-            if not self.choice.go_on():
-                return False
-            self._shrink(winner)
-            self._test_leaf(winner)
-        return True
 
     def _shrink(self, each):
         """Find the shrinkage of the leaves of a candidate, and the log losses with it."""
