@@ -72,8 +72,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                             checkpoint=self.checkpoint, before=self.tree_ if resume else None)
         leaves = resolve_leaves(self, run.fitted["_table"], problem)
         optimizers = resolve_optimizers(self, leaves)
-        is_named = self.optimizer is not None and is_auto(self.validation_fraction)
-        if is_auto(self.init) and not resume and (is_auto(self.optimizer) or is_named):
+        if is_auto(self.init) and not resume and (
+                is_auto(self.optimizer) or (optimizers and is_auto(self.validation_fraction))):
             run.result = best_tree(
                 problem, default_candidates(problem, leaves) if is_auto(self.optimizer) else
                 named_candidates(problem, optimizers, not is_auto(self.max_depth)),

@@ -297,7 +297,7 @@ def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
 
 
 @pytest.mark.parametrize("model", [
-    ObliqueTreeRegressor(5, leaf="constant", optimizer="tao", random_state=0),
+    ObliqueTreeRegressor(5, leaf="constant", optimizer="tao", validation_fraction=None),
     ObliqueForestRegressor(10, init="info_gain", optimizer=None, random_state=0)], ids=str)
 def test_free_estimators_are_refuted_by_rows(model):
     X, y = diabetes()

@@ -246,7 +246,7 @@ def test_a_tree_of_one_label_says_so():
 
 
 def test_summary_counts_slopes():
-    model = fitted(max_depth=0, optimizer=None, leaf="linear")
+    model = fitted(max_depth=0, optimizer=None, leaf="linear", validation_fraction=None)
     n = np.count_nonzero(model.tree_.slopes)
     assert model.summary() == f"Linear model: {n} nonzero weights."
 

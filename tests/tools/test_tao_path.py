@@ -33,7 +33,8 @@ def digits():
 
 
 def tao_tree(depth=5, **parameters):
-    return ObliqueTreeClassifier(max_depth=depth, optimizer=TAO(**parameters))
+    return ObliqueTreeClassifier(
+        max_depth=depth, optimizer=TAO(**parameters), validation_fraction=None)
 
 
 # -- the path -----------------------------------------------------------------------------------
