@@ -352,6 +352,8 @@ def _quantity(values, loss):
     """Means, or the probabilities of two classes, whose squared differences are least."""
     if not loss.is_classifier:
         return loss.decode(values)
+    if values.shape[1] == 1:    # the only class
+        return np.ones_like(values)
     score = monotone_output(values)
     # Shares of both classes: of one that is nearly 1, the other one has more digits.
     return np.exp(np.column_stack([log_expit(-score), log_expit(score)]))

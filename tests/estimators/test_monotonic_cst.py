@@ -111,6 +111,18 @@ def test_classification_trees_are_monotone(parameters):
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize("parameters", [{}, {"optimizer": "tao"}, {"optimizer": None}], ids=str)
+@pytest.mark.parametrize("kind", [ObliqueTreeClassifier, ObliqueForestClassifier])
+def test_a_single_class_is_in_any_order(kind, parameters):
+    X, _, cst = cancer()
+    options = dict(monotonic_cst=cst, max_depth=3, random_state=0)
+    with warnings.catch_warnings():     # of a single leaf
+        warnings.simplefilter("ignore", UserWarning)
+        model = kind(**options, **parameters).fit(X, ["a"] * len(X))
+    assert set(model.predict(X)) == {"a"}
+    assert is_monotone(model) == (True, None)
+
+
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 @pytest.mark.parametrize("form", [np.ascontiguousarray, sparse.csr_array])
 def test_the_splits_of_tao_rise_or_fall(penalty, form):
