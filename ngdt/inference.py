@@ -438,26 +438,26 @@ def is_monotone(model, monotonic_cst=None, *, output=None):
     """
     if hasattr(model, "_summands"):
         trees, directions, tables = _of_estimator(model, monotonic_cst, output)
-        is_probability = is_classifier(model)
+        is_log_odds = is_classifier(model) and output is None
     else:
         given = model if isinstance(model, list | tuple) else [model]
         trees = [_checked_tree(each, output) for each in given]
         directions = [_check_directions(monotonic_cst, each.n_features) for each in given]
         if not given:
             raise ValueError("model must be a tree, or a list of at least one, got an empty one")
-        is_probability, tables = output is None and given[0].n_outputs == 2, ()
+        is_log_odds, tables = output is None and given[0].n_outputs == 2, [None]
+    # Forests of boosting have encodings of their own, in which a sample of one may be none.
+    are_alike = all(_features_of(each) == _features_of(tables[0]) for each in tables[1:])
     is_proved = True
     for k, (tree, direction) in enumerate(zip(trees, directions, strict=True)):
         is_each, pair = refute(tree, direction)
         is_proved = (is_proved and is_each) or None
-        if pair is not None and tables:
-            pair = refute_table(tree, direction, tables[0], pair)
-        # Forests of boosting have encodings of their own, in which a sample of one may be none.
-        if pair is not None and all(_features_of(each) == _features_of(tables[0])
-                                    for each in tables[1:]):
-            pair = pair if len(trees) == 1 else refute_mean(trees, k, pair, is_probability)
-            if pair is not None:
-                return False, tuple(pair)
+        if pair is not None and tables[0] is not None:
+            pair = refute_table(tree, direction, tables[0], pair) if are_alike else None
+        if pair is not None and len(trees) > 1:
+            pair = refute_mean(trees, k, pair, is_log_odds)
+        if pair is not None:
+            return False, tuple(pair)
     return is_proved, None
 
 

@@ -1,7 +1,7 @@
 """Proofs that trees with one output are monotone, and pairs of samples that refute it."""
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit, softmax
 
 from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
 
@@ -21,18 +21,14 @@ def with_one_output(tree, output, is_classifier):
     output : int or None
         As for `monotone_output`.
     is_classifier : bool
-        Whether `output` is a class, whose log-odds are taken, and not a column of the leaf values.
+        Whether `output` is a class, whose probabilities are taken, and not a column of the values.
 
     Returns
     -------
     Tree
     """
-    if is_classifier and output is not None and tree.n_outputs > 1:
-        others = np.delete(tree.values, output, axis=1)
-        score = tree.values[:, output] - logsumexp(others, axis=1)
-    else:
-        score = monotone_output(tree.values, output)
-    return tree.replace(values=score[:, None])
+    values = softmax(tree.values, axis=1) if is_classifier and output is not None else tree.values
+    return tree.replace(values=monotone_output(values, output)[:, None])
 
 
 def refute(tree, direction):
@@ -99,7 +95,7 @@ def refute_table(tree, direction, table, pair):
     return rows if is_out_of_order([tree], rows) else None
 
 
-def refute_mean(trees, k, pair, is_probability):
+def refute_mean(trees, k, pair, is_log_odds):
     """Find two samples whose mean outputs are out of order, on the way between those of a tree.
 
     Parameters
@@ -110,8 +106,8 @@ def refute_mean(trees, k, pair, is_probability):
         The tree of which the samples are known.
     pair : ndarray of shape (2, n_features)
         The second is reached from the first in the directions.
-    is_probability : bool
-        Whether the outputs are log-odds, and the mean is that of the probabilities.
+    is_log_odds : bool
+        Whether the outputs are log-odds, of which the mean is that of the probabilities.
 
     Returns
     -------
@@ -128,18 +124,18 @@ def refute_mean(trees, k, pair, is_probability):
     place = np.searchsorted(every, own)
     part = np.unique(np.concatenate([[0.0, 1.0], middle[place], middle[place + 1]]))
     samples = np.vstack([low + part[:-1, None] * (high - low), high])
-    mean = _mean(trees, samples, is_probability)
+    mean = _mean(trees, samples, is_log_odds)
     last = (np.maximum.accumulate(mean) - mean).argmax()
     found = samples[[mean[:last + 1].argmax(), last]]
-    return found if is_out_of_order(trees, found, is_probability) else None
+    return found if is_out_of_order(trees, found, is_log_odds) else None
 
 
-def is_out_of_order(trees, pair, is_probability=False):
+def is_out_of_order(trees, pair, is_log_odds=False):
     """Tell whether the mean output of the second of two samples is clearly less than of the first.
 
     Parameters
     ----------
-    trees, pair, is_probability
+    trees, pair, is_log_odds
         As for `refute_mean`. Of a single tree, the outputs themselves are compared.
 
     Returns
@@ -151,11 +147,11 @@ def is_out_of_order(trees, pair, is_probability=False):
     if len(trees) == 1:
         before, after = trees[0].predict(pair)[:, 0]
         return bool(before > after)
-    before, after = _mean(trees, pair, is_probability)
-    size = 1.0 if is_probability else max(np.abs(tree.values).max() for tree in trees)
+    before, after = _mean(trees, pair, is_log_odds)
+    size = 1.0 if is_log_odds else max(np.abs(tree.values).max() for tree in trees)
     return bool(before - after > _ROUNDING * size)
 
 
-def _mean(trees, samples, is_probability):
+def _mean(trees, samples, is_log_odds):
     scores = np.array([tree.predict(samples)[:, 0] for tree in trees])
-    return (expit(scores) if is_probability else scores).mean(axis=0)
+    return (expit(scores) if is_log_odds else scores).mean(axis=0)

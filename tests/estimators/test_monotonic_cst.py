@@ -415,6 +415,10 @@ def test_a_sum_of_forests_is_refuted_by_rows():
     assert proved is False
     before, after = model.predict(pd.DataFrame([row_of(first, each) for each in pair]))
     assert before > after
+    # Samples of one encoding are none of another.
+    model.estimators_[1] = clone(second).set_params(oob_score=False).fit(
+        frame.fillna({"size": 0.0}), y)
+    assert is_monotone(model, {"size": 1, "age": 1}) == (None, None)
 
 
 def test_what_no_row_can_show_is_not_refuted():
