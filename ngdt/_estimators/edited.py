@@ -113,7 +113,8 @@ class EditsTree:
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
         result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
         fitted = fitted | describe(problem, result, fitted)
-        if is_empty.any():
+        if is_empty.any() and ("_leaf_quantiles" in fitted or before.slopes is not None):
+            self._check_tree_is_trained("refit_leaves, of leaves that no sample reaches")
             fitted |= _kept_descriptions(self, fitted, is_empty)
         changed = _changed(
             self, fitted, f"Its leaves were then refitted to {count(len(samples), 'sample')}.")

@@ -85,7 +85,8 @@ def refit_leaves(model, X, y, *, sample_weight=None):
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid; the message names it.
+        If an argument is invalid; the message names it. If no sample reaches a leaf of a tree that
+        was put into ``tree_`` by hand, and of which nothing else is known.
 
     See Also
     --------

@@ -498,6 +498,17 @@ def test_wrong_samples():
         refit_leaves(linear.set_params(loss=AbsoluteLoss()), TABLE, VALUES)
 
 
+@pytest.mark.parametrize("case", ["squared", "linear", "linear classes"])
+def test_leaves_of_a_replaced_tree_are_kept_only_if_they_are_known(case):
+    model, table, y, _ = fitted(case)
+    of_few = clone(model).set_params(max_depth=1).fit(table, y)
+    of_few.tree_ = model.tree_
+    refitted = refit_leaves(of_few, table, y)       # all leaves have samples
+    assert refitted.get_n_leaves() == model.get_n_leaves()
+    with pytest.raises(ValueError, match=r"refit_leaves, of leaves .*: tree_ was replaced"):
+        refit_leaves(of_few, table[:1], y[:1])
+
+
 def test_a_damaged_list_of_edits_is_refused():
     model = prune_at(fitted("classes")[0], [1])
     model._edits = ["pruned", 3]
