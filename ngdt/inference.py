@@ -488,8 +488,8 @@ def _checked_tree(tree, output, is_of_classifier=False):
     if not isinstance(tree, Tree):
         raise TypeError(
             "model must be a Tree, a list of them, or a fitted tree, forest or boosting of ngdt, "
-            f"got {type(tree).__name__}: pass the last step of a pipeline, best_estimator_ of a "
-            "search, Tree.from_sklearn(model) of another tree")
+            f"got {type(tree).__name__}: pass the last step of a pipeline, the fitted estimator "
+            "of a search, Tree.from_sklearn(model) of another tree")
     is_int = isinstance(output, Integral) and not isinstance(output, bool)
     if output not in range(tree.n_outputs) if is_int else output is not None or tree.n_outputs > 2:
         raise ValueError(

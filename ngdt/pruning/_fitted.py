@@ -169,7 +169,8 @@ def _check_has(model, method, hint_for_several):
         return
     several = hasattr(model, "estimators_")
     hint = hint_for_several if several else (
-        "of a pipeline, pass its last step, model[-1], and data that the others have transformed")
+        "pass best_estimator_ of a search, and of a pipeline its last step, model[-1], and data "
+        "that the others have transformed")
     raise TypeError(
         "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor"
         f"{' or a forest' * (method == '_refitted')}, got {type(model).__name__}: {hint}")

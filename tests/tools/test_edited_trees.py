@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -462,7 +463,9 @@ def test_wrong_models():
     pipeline = make_pipeline(StandardScaler(), leaf)
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     for model, message in (
-            (pipeline, r"got Pipeline: .* its last step, model\[-1\]"), (tree, "got Tree")):
+            (pipeline, r"got Pipeline: .* pipeline its last step, model\[-1\]"),
+            (GridSearchCV(leaf, {}), "got GridSearchCV: pass best_estimator_ of a search"),
+            (tree, "got Tree")):
         for call in (lambda model: prune_at(model, [0]),
                      lambda model: refit_leaves(model, X, CLASSES)):
             with pytest.raises(TypeError, match=message):
