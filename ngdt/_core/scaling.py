@@ -109,9 +109,11 @@ class Moments(_OfFeatures):
             matrix = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
             return np.asarray(matrix.T @ sample_weight).ravel()
 
-        low, high = (np.zeros(p) for _ in range(2))
-        np.minimum.at(low, X.indices, values)
-        np.maximum.at(high, X.indices, values)
+        n_held = np.bincount(X.indices[used], minlength=p)
+        is_full = n_held == np.count_nonzero(sample_weight)     # others have zeros, too
+        low, high = (np.where(is_full, end, 0.0) for end in (np.inf, -np.inf))
+        np.minimum.at(low, X.indices[used], X.data[used])
+        np.maximum.at(high, X.indices[used], X.data[used])
         _check_range(low, high, X.dtype)
         unit = power_of_two(np.maximum(-low, high))
         values = values / unit[X.indices]
@@ -120,8 +122,7 @@ class Moments(_OfFeatures):
         root_mean_square = np.sqrt(by_feature(values**2) / total)
         # Weight of the samples of value zero. Where there is none, rounding must not make some.
         zero_weight = np.maximum(total - by_feature(used.astype(np.float64)), 0.0)
-        n_held = np.bincount(X.indices[used], minlength=p)
-        zero_weight[n_held == np.count_nonzero(sample_weight)] = 0.0
+        zero_weight[is_full] = 0.0
         squares = by_feature(np.where(used, values - mean[X.indices], 0.0) ** 2)
         std = np.sqrt((squares + zero_weight * mean**2) / total)
         return cls(unit * mean, unit * std, unit * root_mean_square, low, high)

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
+from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import OC1, RandomOblique, SoftGreedy
 from ngdt.optimizers import SGD, TAO, Annealed, EndToEnd
@@ -39,6 +41,21 @@ def test_constant_columns_change_no_default(model):
     expected = model.fit(X, Y).predict_proba(X)
     np.testing.assert_allclose(
         model.fit(WITH_CONSTANTS, Y).predict_proba(WITH_CONSTANTS), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("init", ["random_complete", "random_oblique"])
+def test_constant_columns_of_sparse_data_are_not_drawn(init):
+    tree, other = (ObliqueTreeClassifier(
+        3, init=init, optimizer=None, random_state=0).fit(csr_array(data), Y).tree_.densify()
+        for data in (X, WITH_CONSTANTS))
+    np.testing.assert_array_equal(other.weights[:, :4], tree.weights)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_a_single_sample_tells_nothing_of_what_varies(form):
+    # The learning rate of a training in parts is that for all features.
+    problem = make_problem(form(np.array([[0.0, 2.0, 0.0]])), [0])
+    np.testing.assert_array_equal(problem.varying, [0, 1, 2])
 
 
 def test_constant_columns_add_no_epochs():

@@ -65,7 +65,7 @@ class Annealed(SoftOptimizer):
     learning_rate : float or "auto", default="auto"
         Initial learning rate of Adam; it decays as a cosine. "auto" is ``0.11 / sqrt(n_varying)``
         for classification and ``0.07 / sqrt(n_varying)`` for regression, where constant features
-        are not counted.
+        are not counted; all are with `expected_samples`.
     leaf_learning_rate : float, default=0.02
         Initial learning rate of Adam for the leaves of regression; it decays as a cosine.
     weight_decay : float or "auto", default="auto"
