@@ -115,9 +115,11 @@ class WeightedSum:
         """
         if len(self.weights) != 1 or np.isnan(self.weights[0]):
             return self
-        size = abs(float(self.weights[0]))
-        return replace(self, total=self.total / size, base=self.base / size,
-                       contributions=self.contributions / size, weights=np.sign(self.weights))
+        numbers = np.array([self.total, self.base, *self.contributions])
+        with np.errstate(over="ignore"):
+            total, base, added = np.nan_to_num(numbers / abs(self.weights)).tolist()
+        return replace(self, total=total, base=base, contributions=np.array([added]),
+                       weights=np.sign(self.weights))
 
     def _rows(self, n_terms=None):
         """The first terms, and the others as one, "3 more".

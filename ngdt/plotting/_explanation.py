@@ -23,6 +23,8 @@ _BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.5, 0.2
 # Characters of a column, of a rule or a prediction, and of a line of the title of the figure.
 _NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 28, 60, 65
 _LINE_LENGTH = 40       # of two predictions that are side by side
+# Largest end of a bar: matplotlib adds lengths and room to it.
+_MOST = 4e307
 
 
 def plot_explanation(explanation, *, n_terms=5, ax=None):
@@ -114,7 +116,8 @@ def _bars(terms, n_terms, of_node):
     rows = terms._rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
              in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]
-    ends = terms.base + np.cumsum([0.0, *(contribution for *_, contribution in rows)])
+    with np.errstate(over="ignore"):
+        ends = terms.base + np.cumsum([0.0, *(contribution for *_, contribution in rows)])
     bars = [
         (begin, end, name, RED if end > begin else BLUE)
         for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]
@@ -127,6 +130,7 @@ def _draw(ax, bars, has_zero):
         ax.set_axis_off()
         return
     begins, ends, names, colors = zip(*bars, strict=True)
+    begins, ends = (np.clip(each, -_MOST, _MOST) for each in (begins, ends))
     places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
     numbers = [ends[0], *lengths[1:-1], ends[-1]]
     signs = ["", *("+" if length >= 0 else "" for length in lengths[1:-1]), ""]

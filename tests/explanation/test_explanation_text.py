@@ -556,6 +556,14 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
             "lowers the sum", "raises the sum"]
 
 
+@pytest.mark.parametrize("optimizer", [None, "tao"])
+def test_samples_near_the_largest_number_are_drawn(plt, iris, optimizer):
+    tree = ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(*iris)
+    for size in (1e308, -1.7e308):
+        axes = plot_explanation(tree.explain(np.full((1, 4), size))[0])
+        assert np.isfinite([ax.get_xlim() for ax in axes]).all()
+
+
 def test_a_prediction_is_written_once(plt, iris):
     X, y = iris
     for model in (ObliqueForestRegressor(2, optimizer=None, random_state=0),
