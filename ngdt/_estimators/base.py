@@ -76,14 +76,14 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 is_auto(self.optimizer) or (optimizers and is_auto(self.validation_fraction))):
             run.result = best_tree(
                 problem, default_candidates(problem, leaves) if is_auto(self.optimizer) else
-                named_candidates(problem, optimizers, not is_auto(self.max_depth)),
+                named_candidates(problem, optimizers, not is_auto(self.max_depth), leaves),
                 self.validation_fraction, leaves=leaves, seconds_per_sample=run.seconds_per_sample)
             return
         init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
-            if leaves.kind != "constant" and self._loses_slopes(init, optimizers):
+            if problem.directions is None and self._loses_slopes(init, optimizers):
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
                 optimizers = [*optimizers, leaves.linear]
             init = self._scaled(init, problem, run)

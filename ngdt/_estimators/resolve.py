@@ -64,7 +64,10 @@ def resolve_given_tree(tree, problem, encoder):
 
 
 def resolve_leaves(estimator, table, problem):
-    """The leaves that an estimator asks for: constant ones where predictions are monotone.
+    """The leaves that an estimator asks for.
+
+    They are constant where predictions are monotone, and "auto" means the same where something else
+    than the default competes.
 
     Parameters
     ----------
@@ -77,7 +80,8 @@ def resolve_leaves(estimator, table, problem):
     -------
     Leaves
     """
-    if problem.directions is not None:
+    is_default = is_auto(estimator.init) and is_auto(estimator.optimizer)
+    if problem.directions is not None or (is_auto(estimator.leaf) and not is_default):
         return CONSTANT
     if isinstance(estimator.leaf, str):
         return Leaves(estimator.leaf)

@@ -241,10 +241,11 @@ def _one_label(estimator):
 
 def _kept(estimator):
     """The sentence on a tree that was kept in place of the trained one."""
+    kind = estimator.kind_.replace(",", "")
     if _chosen(estimator):
-        return (f"A {estimator.kind_} was kept: on held-out samples, it was clearly better than "
+        return (f"A {kind} was kept: on held-out samples, it was clearly better than "
                 "the tree that the optimizer trained.")
-    return f"The initial tree was kept, a {estimator.kind_}: training made it worse."
+    return f"The initial tree was kept, a {kind}: training made it worse."
 
 
 def _competition(estimator, head):

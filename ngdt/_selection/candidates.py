@@ -59,7 +59,7 @@ def _in_unit(optimizers, unit):
         else each for each in optimizers)
 
 
-def named_candidates(problem, optimizers, has_depth):
+def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
     """What competes if optimizers are given: trees that these train, and the pruned tree.
 
     With a depth, the initial tree is grown to it; without one, it is the pruned tree, and a larger
@@ -82,7 +82,7 @@ def named_candidates(problem, optimizers, has_depth):
             found.append(Candidate(f"{name} depth={most}", init, chain, max_depth=most))
     else:
         found = [Candidate(name, init, chain, max_depth=most)]
-    return [*found, Candidate("pruned", "pruned")]
+    return [*found, Candidate("pruned", "pruned", (leaves.linear,) * (leaves.kind == "linear"))]
 
 
 def _name_of(optimizer):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from ngdt import ObliqueTreeClassifier, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._selection import train as _train
 from ngdt._selection.candidates import named_candidates
 from ngdt._selection.train import train
@@ -12,7 +13,7 @@ from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
-from ngdt.optimizers import OPTIMIZERS, SSGD, Optimizer, OptimizerResult
+from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, OptimizerResult
 
 
 class Stub(Initializer):
@@ -76,6 +77,35 @@ def test_a_named_method_competes_with_the_pruned_tree(optimizer, n_classes, name
         assert [each.name for each in found] == expected
         assert all(each.optimizers == chain for each in found)
         assert (pruned.name, pruned.optimizers) == ("pruned", ())
+
+
+class Collapse(Optimizer):
+    """Leaves a single leaf of any tree."""
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(SingleLeaf().initialize(problem))
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_all_trees_that_compete_have_linear_leaves_if_these_are_asked_for(estimator):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    y = np.where(X[:, 0] > 0, 1.0, 0.0)
+    if estimator is ObliqueTreeRegressor:
+        y += X[:, 1] / 4
+    fitted = estimator(optimizer=Collapse(), leaf="linear", random_state=0)
+    with pytest.warns(UserWarning, match="pruned greedy tree with linear leaves was kept"):
+        fitted.fit(X, y)
+    assert fitted.baseline_kept_
+    assert fitted.tree_.slopes is not None
+
+
+def test_a_named_method_with_a_single_leaf_is_preferred_to_one_with_splits():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(60, 1))
+    y = X[:, 0] + 0.5 * rng.normal(size=60)
+    fitted = ObliqueTreeRegressor(optimizer=[Collapse(), LinearLeaves()], random_state=0).fit(X, y)
+    assert abs(fitted.candidates_["lead"][1]) < 1.0
+    assert fitted.kind_ == "linear model"
 
 
 @pytest.mark.parametrize("max_depth", [2, 3])
