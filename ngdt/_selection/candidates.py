@@ -68,8 +68,10 @@ def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
     """
     for each in optimizers:
         each.check(problem)
-    first = optimizers[0]
-    init, name, chain = INITIALIZERS[first.default_init](), _name_of(first), tuple(optimizers)
+    init, chain = INITIALIZERS[optimizers[0].default_init](), tuple(optimizers)
+    # Steps that finish a tree have no metrics.
+    name = ", ".join(each.name or type(each).__name__ for each in chain
+                     if each is chain[0] or each.metrics)
     most = default_depth(problem)
     if isinstance(init, RandomComplete):
         limit = init.depth(problem)
@@ -83,10 +85,6 @@ def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
     else:
         found = [Candidate(name, init, chain, max_depth=most)]
     return [*found, Candidate("pruned", "pruned", (leaves.linear,) * (leaves.kind == "linear"))]
-
-
-def _name_of(optimizer):
-    return optimizer.name or type(optimizer).__name__
 
 
 def has_defaults(linear):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._methods.greedy.single_leaf import SingleLeaf
@@ -13,7 +13,7 @@ from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
-from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, OptimizerResult
+from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, OptimizerResult, Regrow
 
 
 class Stub(Initializer):
@@ -71,12 +71,21 @@ def test_the_pruned_tree_competes_without_a_default_limit(max_depth, depth):
 def test_a_named_method_competes_with_the_pruned_tree(optimizer, n_classes, names):
     X = np.arange(600.0)[:, None]
     given = Problem(X, np.arange(600.0)[:, None] % n_classes, LogLoss(), n_classes, np.ones(600))
-    chain = (OPTIMIZERS[optimizer](), Step(0.0))
+    chain = (OPTIMIZERS[optimizer](), Step(0.0))    # which records nothing
     for has_depth, expected in ((False, names), (True, [names[0]])):
         *found, pruned = named_candidates(given, chain, has_depth)
         assert [each.name for each in found] == expected
         assert all(each.optimizers == chain for each in found)
         assert (pruned.name, pruned.optimizers) == ("pruned", ())
+
+
+@pytest.mark.parametrize(("optimizer", "name"), [
+    (["ssgd", "tao"], "ssgd, tao"), (["annealed", Regrow(), "tao"], "annealed, tao depth=2"),
+    ([Step(0.5), "sgd", LinearLeaves()], "Step, sgd"), ([Regrow(), Regrow()], "regrow")])
+def test_a_candidate_has_the_names_of_all_optimizers_that_train_it(optimizer, name):
+    X, y = load_breast_cancer(return_X_y=True)
+    fitted = ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(X[:90, :1], y[:90])
+    assert fitted.candidates_["candidate"][0] == name
 
 
 class Collapse(Optimizer):
