@@ -108,7 +108,7 @@ class SummarizesTree:
                 self, "On held-out samples, the first one wins unless another has a clear lead, in "
                 f"standard errors{by_probabilities * hasattr(self, 'classes_')}:") or [
                     "It was not compared with other trees."]
-        elif self.baseline_kept_:
+        elif self.baseline_kept_ and not self.candidates_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
 
@@ -184,6 +184,8 @@ def _origin(estimator, tree):
     if chosen is not None:
         return next((kind.noun for kind in (ModelTree, ScoreBands)
                      if chosen.startswith(kind.noun)), Pruned.noun)
+    if estimator.candidates_:       # Ctrl-C came before one of them was chosen
+        return InfoGain.noun
     init = estimator.init
     if is_auto(init):
         if estimator.baseline_kept_ and tree.n_nonzero > tree.n_internal:

@@ -11,7 +11,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import SSGD, Regrow
+from ngdt.optimizers import SSGD, TAO, Annealed, Regrow
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 FRACTIONS = pytest.mark.parametrize("fraction", ["auto", 0.3, None])
@@ -65,6 +65,16 @@ def test_while_folds_are_trained(call, told, digits):
     # The pruned tree of the fold, or the tree that was trained on it.
     assert model.baseline_kept_ == (call == 1)
     assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("optimizer", [TAO, Annealed])
+def test_before_a_candidate_is_trained(optimizer, digits, monkeypatch):
+    Interruption(monkeypatch, optimizer, "_optimize", 1)
+    model = ObliqueTreeClassifier(3, optimizer=optimizer.name, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        model.fit(*digits)
+    assert model.kind_ == "greedy tree"
+    assert "training made it worse" not in model.summary()
 
 
 @BOTH
