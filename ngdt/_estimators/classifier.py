@@ -113,13 +113,13 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Which samples decide which tree is kept. "auto": trees compete on three folds or, from 2000
         samples on, on a third of them, and the winner is trained on all: the default trees or, with
-        an `optimizer` but no `init`, its tree and the pruned one. A number is the share
-        of the samples of each class that replaces these folds. With an `optimizer`, these are not
-        trained on, but choose epochs and subtrees, and nothing competes; with an `init` as well,
-        "auto" stands for a tenth of 2000 or more samples. 0 and None leave out nothing. With
-        `X_val` in `fit`, no sample of X is held out, whatever this is.
+        an `optimizer` but no `init`, its tree and the pruned one. A number is the share of the
+        samples of each class that replaces these folds. With an `optimizer`, these are not trained
+        on, but choose epochs and subtrees, and nothing competes; with an `init` as well, "auto"
+        stands for a tenth of 2000 or more samples. 0 and None leave out nothing. With `X_val` in
+        `fit`, no sample of X is held out, whatever this is.
     callback : callable or None, default=None
-        Called after each epoch with a dict of the epoch's metrics.
+        Called after each epoch with a dict of the epoch's metrics, but not while trees compete.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied; 1 for labels that the dict
         lacks. "balanced" gives each class the same total weight.
@@ -161,12 +161,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         One entry per tree that competed: by default, and where an `optimizer`, but neither `init`
         nor `validation_fraction` was given; else empty. ``candidate`` is its name, ``error`` the
         share of misclassified samples among those that it was not trained on, ``standard_error``
-        the error's own, ``log_loss`` the log loss on these samples
-        with probabilities of at least 1e-6, ``lead`` how many standard errors of the difference it
-        is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
-        of folds after which it left the race or won, ``chosen`` whether it won, and ``shrinkage``
-        how strongly its leaves are drawn to the nodes above, in samples. Only errors of the same
-        ``n_folds`` can be compared.
+        the error's own, ``log_loss`` the log loss on these samples with probabilities of at least
+        1e-6, ``lead`` how many standard errors of the difference it is better than the first one,
+        ``n_leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
+        the race or won, ``chosen`` whether it won, and ``shrinkage`` how strongly its leaves are
+        drawn to the nodes above, in samples. Only errors of the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is not a trained one: the pruned greedy tree or a single leaf, which
         won; or, where nothing competed, the initial tree, as the training made it worse. If

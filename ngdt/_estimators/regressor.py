@@ -108,13 +108,13 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Which samples decide which tree is kept. "auto": trees compete on three folds or, from 2000
         samples on, on a third of them, and the winner is trained on all: the default trees or, with
-        an `optimizer` but no `init`, its tree and the pruned one. A number is the share
-        of the samples that replaces these folds. With an `optimizer`, these are not
-        trained on, but choose epochs and subtrees, and nothing competes; with an `init` as well,
-        "auto" stands for a tenth of 2000 or more samples. 0 and None leave out nothing. With
-        `X_val` in `fit`, no sample of X is held out, whatever this is.
+        an `optimizer` but no `init`, its tree and the pruned one. A number is the share of the
+        samples that replaces these folds. With an `optimizer`, these are not trained on, but choose
+        epochs and subtrees, and nothing competes; with an `init` as well, "auto" stands for a tenth
+        of 2000 or more samples. 0 and None leave out nothing. With `X_val` in `fit`, no sample of X
+        is held out, whatever this is.
     callback : callable or None, default=None
-        Called after each epoch with a dict of the epoch's metrics.
+        Called after each epoch with a dict of the epoch's metrics, but not while trees compete.
 
     Attributes
     ----------

@@ -88,6 +88,15 @@ def test_a_candidate_has_the_names_of_all_optimizers_that_train_it(optimizer, na
     assert fitted.candidates_["candidate"][0] == name
 
 
+@pytest.mark.parametrize("optimizer", ["auto", ["ssgd", "tao"]])
+def test_a_callback_is_not_called_while_trees_compete(optimizer):
+    X, y = load_breast_cancer(return_X_y=True)
+    seen = []
+    fitted = ObliqueTreeClassifier(2, optimizer=optimizer, callback=seen.append, random_state=0)
+    fitted.fit(X[:200], y[:200])
+    assert [metrics["optimizer"] for metrics in seen] == fitted.history_["optimizer"]
+
+
 class Collapse(Optimizer):
     """Leaves a single leaf of any tree."""
 
