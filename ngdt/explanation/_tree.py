@@ -144,7 +144,8 @@ class TreeExplanation(Explanation):
         for decision in self.path:
             condition, reason = rule_and_reason(self, decision)
             answer = answers_of(captions, decision.node)[decision.is_right]
-            lines += [f"if {condition}:", f"    {answer}{reason}; otherwise {decision.otherwise}"]
+            lines += [f"if {condition}:",
+                      f"    {answer}{reason}; otherwise the tree predicts {decision.otherwise}"]
             if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
                 lines += term_lines(decision.terms, n_terms)
         for name, terms in self.leaf_terms.items():
@@ -179,13 +180,13 @@ class TreeExplanation(Explanation):
         if is_sum(captions, node):
             condition = replace(condition, subject="sum")
         shown = reason if decision.terms.by_column()._is_label() else ""
-        return f"{condition.typeset}: {answers_of(captions, node)[decision.is_right]}{shown}"
+        return f"{condition.typeset}? {answers_of(captions, node)[decision.is_right]}{shown}"
 
     def _sides_of(self, decision):
         of_left, of_right = answers_of(self._context.captions, decision.node)
         here, other = self.prediction, decision.otherwise
         left, right = (other, here) if decision.is_right else (here, other)
-        return f"{of_left}: {left}", f"{of_right}: {right}"
+        return f"{of_left}: predicts {left}", f"{of_right}: predicts {right}"
 
     def _leaf_title(self, name, terms):
         """The title of a sum of the linear leaf, of a target or of two classes, with its total."""

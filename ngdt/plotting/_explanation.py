@@ -22,7 +22,7 @@ from ngdt.plotting._style import (
 _BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.5, 0.2
 # Characters of a column, of a rule or a prediction, and of a line of the title of the figure.
 _NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 28, 60, 65
-_LINE_LENGTH = 40       # of two predictions that are side by side
+_LINE_LENGTH = 58       # of two predictions that are side by side
 # Largest end of a bar: matplotlib adds lengths and room to it.
 _MOST = 4e307
 
@@ -60,7 +60,7 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
     >>> [ax.get_title(loc="left") for ax in plot_explanation(tree.explain(X[:1])[0])]
-    ['x2 ≤ 2.45: yes']
+    ['x2 ≤ 2.45? yes']
     """
     plt = import_pyplot()
     if not hasattr(explanation, "_panels"):

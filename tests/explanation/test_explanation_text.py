@@ -178,7 +178,7 @@ def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimize
         starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
         answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]
         assert following(lines[1:], answers)[0] == first
-        assert [re.search(": (yes|no)", title)[1] for title, _ in explanation._panels()] == [
+        assert [re.search(r"\? (yes|no)", title)[1] for title, _ in explanation._panels()] == [
             answer for _, answer in answers]
         words |= {re.split("[,;]", rest[i + 1])[-2].strip() for i in starts}
     if optimizer is None:
@@ -206,12 +206,12 @@ def test_the_whole_text():
     assert str(explanation) == """\
 no (0.982)
 if 2 * x1 + 1 * x0 <= 7:
-    yes, by 0.5 (0.16 standard deviations); otherwise yes (0.881)
+    yes, by 0.5 (0.16 standard deviations); otherwise the tree predicts yes (0.881)
     -1    at the mean
     +0.5  x0 = 2.5 (mean 2)
     +0    x1 = 2 (mean 2)
 if x1 <= 1.5:
-    no, x1 = 2 (0.35 standard deviations); otherwise yes (0.982)
+    no, x1 = 2 (0.35 standard deviations); otherwise the tree predicts yes (0.982)
 changes to another class:
     x1 2 to 2.26 (0.18 standard deviations): yes (0.881)
     x0 2.5 to 3.01 (0.35 standard deviations): yes (0.881)
@@ -358,7 +358,7 @@ def test_frames_need_pandas(monkeypatch, iris):
 def test_categories_are_named():
     model, frame = on_a_table(weights=[[0, 0, 0, 0, 1, 0]], thresholds=[0.5])
     text = str(model.explain(frame[1:2])[0])
-    assert "if city is Rome:\n    no, city = Oslo; otherwise 1 (0.731)\n" in text
+    assert "if city is Rome:\n    no, city = Oslo; otherwise the tree predicts 1 (0.731)\n" in text
     assert "    city Oslo to Rome: 1 (0.731)" in text
 
 
@@ -414,9 +414,9 @@ def test_missing_numbers_are_called_missing(was_missing):
     model = ObliqueTreeClassifier(1, optimizer=None).fit(X, X[:, 0] > 12)
     (explanation,) = model.explain([[np.nan]])
     assert explanation.path[0].terms.names == ["x0 (missing)"]
-    assert ("if x0 <= 12.5 (or missing):\n    yes, x0 is missing; otherwise True " if was_missing
-            else "if x0 <= 12.5:\n    yes, x0 is missing and counts as 9.5; otherwise True "
-            ) in str(explanation)
+    rule, reason = (" (or missing)", "") if was_missing else ("", " and counts as 9.5")
+    assert (f"if x0 <= 12.5{rule}:\n    yes, x0 is missing{reason}; otherwise the tree predicts "
+            "True ") in str(explanation)
     (change,) = explanation.changes_of_one_column()
     assert change.before == {"x0": None}
     assert np.isnan(change.distance)
@@ -512,7 +512,7 @@ def test_bars_of_a_rule_on_one_number_are_in_its_unit(plt):
     tree = Tree([[0.0, -0.25]], [-1.5], [~0], [~1], np.eye(2))
     (explanation,) = model_of(tree, X).explain([[0.0, 7.0]])
     (ax,) = plot_explanation(explanation)
-    assert ax.get_title(loc="left") == "x1 ≥ 6: yes"
+    assert ax.get_title(loc="left") == "x1 ≥ 6? yes"
     (bar,) = ax.patches[1:-1]
     assert (bar.get_x(), bar.get_width()) == (-4.0, 3.0)
 
@@ -524,9 +524,9 @@ def test_rules_on_categories_have_no_bars(plt):
         table, np.where(table["city"] == "Rome", table["age"] > 9, 5.0))
     first, second = plot_explanation(model.explain(table[-1:])[0])
     assert [first.get_title(loc="left"), second.get_title(loc="left")] == [
-        "city is Rome: yes, city = Rome", "age ≤ 9.5: no"]
+        "city is Rome? yes, city = Rome", "age ≤ 9.5? no"]
     assert [len(ax.patches) for ax in (first, second)] == [0, 3]
-    assert [text.get_text() for text in first.texts] == ["← no: 5", "yes: 1 →"]
+    assert [text.get_text() for text in first.texts] == ["← no: predicts 5", "yes: predicts 1 →"]
 
 
 def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
@@ -541,8 +541,8 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
         here, other = (right, left) if decision.is_right else (left, right)
         assert str(explanation.prediction) in here
         assert str(decision.otherwise) in other
-        assert left.startswith("← yes: ")
-        assert right.startswith("no: ")
+        assert left.startswith("← yes: predicts ")
+        assert right.startswith("no: predicts ")
         assert right.endswith(" →")
     (legend,) = axes[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -624,8 +624,8 @@ def test_a_picture_of_several_targets_gives_each_its_own_number(plt):
     model = ObliqueTreeRegressor(1, leaf="constant", optimizer=None).fit(X, y)
     (ax,) = plot_explanation(model.explain(X[:1])[0])
     *_, left, right = [text.get_text() for text in ax.texts]
-    assert left.startswith(f"← yes: {names[0]} = 1, a long")
-    assert right.startswith(f"no: {names[0]} = 9, a long")
+    assert left.startswith(f"← yes: predicts {names[0]} = 1, a long")
+    assert right.startswith(f"no: predicts {names[0]} = 9, a long")
     figure = ax.figure
     title = figure.get_suptitle()
     assert all(f"{name} = {k + 1}" in title.replace("\n", " ") for k, name in enumerate(names))

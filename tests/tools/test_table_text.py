@@ -275,7 +275,8 @@ def test_bools_are_written_as_bools():
     row = frame[frame["own"]][:1]
     explanation = str(model.explain(row)[0])
     before = bool(row["own"].iloc[0])
-    assert "if own is False:\n    no, own is True; otherwise False " in explanation
+    assert ("if own is False:\n    no, own is True; otherwise the tree predicts False "
+            in explanation)
     assert f"own {before} to {not before}: " in explanation
     frame["own"] = frame["own"].astype("boolean").mask(frame.index % 7 == 0)
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"].fillna(False))
@@ -316,4 +317,5 @@ def test_codes_have_all_their_digits(codes, shown):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, values == codes[1])
     assert tree.encoded_feature_names_ == [f"zip = {text}" for text in shown]
     assert rules_text(tree).startswith(f"if zip is {shown[1]}:")
-    assert f"no, zip = {shown[2]}; otherwise True" in str(tree.explain(table[2:3])[0])
+    assert f"no, zip = {shown[2]}; otherwise the tree predicts True" in str(
+        tree.explain(table[2:3])[0])
