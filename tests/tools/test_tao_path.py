@@ -186,7 +186,8 @@ def test_tables_are_read_as_their_estimator_reads_them():
     estimator = tao_tree(3, max_iter=2)
     path = tao_path(table[:150], y[:150], Cs=[1.0, 0.1], estimator=estimator, X_val=table[150:],
                     y_val=y[150:])
-    alone = tao_tree(3, C=1.0, max_iter=2).fit(table[:150], y[:150])
+    alone = tao_tree(3, C=1.0, max_iter=2).set_params(validation_fraction=None).fit(
+        table[:150], y[:150])
     encoded = tao_path(
         alone.encode(table[:150]), y[:150], Cs=[1.0, 0.1], estimator=estimator)
     assert path.trees == encoded.trees
