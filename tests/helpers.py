@@ -7,6 +7,7 @@ import threading
 import time
 from functools import cache
 from itertools import product
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -303,5 +304,7 @@ def assert_other_threads_run(epoch):
 
 
 def rules_text(model, **options):
-    """`export_text` without the comment on what the tree is, and without numbers of samples."""
-    return re.sub(r"\A# .*\n", "", export_text(model, **{"show_weights": False} | options))
+    """`export_text` in long lines, without what the tree is, and without numbers of samples."""
+    with mock.patch("ngdt._util.text._WIDTH", 10**6):
+        text = export_text(model, **{"show_weights": False} | options)
+    return re.sub(r"\A# .*\n", "", text)

@@ -1,4 +1,4 @@
-"""Predictions of leaves as text: values, formulas of linear leaves, or the table of a linear model.
+"""Predictions of leaves as text: values, formulas of linear leaves, or tables of their terms.
 
 A formula that shows all its features predicts for each sample of the summary what the tree does, up
 to half a unit in the last of the digits that are asked for.
@@ -243,12 +243,12 @@ def _center(captions, leaf, feature):
 
 
 class LinearTable:
-    """The numbers of a linear model: a row for each feature, a column for each sum.
+    """The numbers of a linear leaf: a row for each feature, a column for each sum.
 
     Parameters
     ----------
     captions : Captions
-        Of a tree for which `is_linear_model` is true.
+    leaf : int
     n_terms, digits
         As for `formula_of`.
 
@@ -273,7 +273,7 @@ class LinearTable:
         What is not shown, as text.
     """
 
-    def __init__(self, captions, n_terms, digits):
+    def __init__(self, captions, leaf, n_terms, digits):
         names = captions.class_names
         self.title, self.heads = "prediction", []
         if has_log_odds(captions):
@@ -285,9 +285,9 @@ class LinearTable:
             self.title = "prediction of each target"
             names = captions.target_names or range(captions.tree.n_outputs)
             self.heads = [one_line(str(name)) for name in names]
-        largest = np.abs(captions.tree.slopes[0]).max(axis=0)
-        features, effect = terms = _by_column(captions, *terms_of(captions, largest))
-        formulas = [formula_of(captions, 0, output, n_terms, digits, terms=terms)
+        largest = np.abs(captions.tree.slopes[leaf]).max(axis=0)
+        features, effect = terms = _by_column(captions, *terms_of(captions, largest), n_terms)
+        formulas = [formula_of(captions, leaf, output, n_terms, digits, terms=terms)
                     for output in range(captions.tree.n_outputs)]
         self.constants = [formula.constant for formula in formulas]
         self.names = [difference(captions, *each) for each in zip(
@@ -312,9 +312,12 @@ def is_linear_model(tree):
     return tree.n_internal == 0 and has_slopes(tree)
 
 
-def _by_column(captions, features, effect):
-    """Features and their effects; the features of a column follow the first of them."""
+def _by_column(captions, features, effect, n_terms):
+    """Features and their effects; of those that are shown, a column's follow the first of them."""
     columns = [captions.features[j].column for j in features]
     _, first, column = np.unique(columns, return_index=True, return_inverse=True)
-    order = np.argsort(first[column], kind="stable")
+    place = first[column]
+    if n_terms is not None:
+        place[n_terms:] = len(place)
+    order = np.argsort(place, kind="stable")
     return features[order], effect[order]

@@ -1,10 +1,15 @@
-"""Names of columns and categories, which may hold anything, as text in one line."""
+"""Names, which may hold anything, as text in one line; lines that fit on a screen."""
 
 import re
 
 # Line breaks, other controls, such as those of a terminal, and those that change the direction of
 # what is written. NUL, which some formats cannot hold, is replaced where it is written.
 _UNSEEN = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+# Characters of a line, and those that are left to a line that is far to the right.
+_WIDTH, _LEAST_WIDTH = 100, 50
+# Before a further term of a sum, and after a comma.
+_BREAKS = re.compile(r" (?=[+-] \d)|(?<=,) ")
 
 
 def visible(text):
@@ -30,3 +35,31 @@ def one_line(name):
     age "" income\\nin euros
     """
     return visible(name) or '""'
+
+
+def wrapped(text, indent=""):
+    """Lines of a text of terms or of a list: several if one has more than 100 characters.
+
+    Parameters
+    ----------
+    text : str
+    indent : str, default=""
+        What each line begins with; those that go on are indented further.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> wrapped("if 1.2 * age - 3 * debt <= 5:", "    ")
+    ['    if 1.2 * age - 3 * debt <= 5:']
+    """
+    first, *others = _BREAKS.split(text)
+    lines, width = [indent + first], max(_WIDTH, len(indent) + _LEAST_WIDTH)
+    for part in others:
+        if len(lines[-1]) + len(part) < width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"{indent}        {part}")
+    return lines

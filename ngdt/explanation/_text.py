@@ -15,7 +15,7 @@ from ngdt._util.numbers import (
     shortest,
     whole_digits,
 )
-from ngdt._util.text import one_line
+from ngdt._util.text import one_line, wrapped
 from ngdt.explanation._context import DIGITS, beside, deviations
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
@@ -75,7 +75,8 @@ def change_lines(what, changes, together, n_terms):
     if not shown:
         return ["no change of one column within the range of the training samples leads to another "
                 f"{what}"]
-    return [f"changes to another {what}:", *(f"    {each}" for each in shown)]
+    return [f"changes to another {what}:",
+            *(line for each in shown for line in wrapped(each, "    "))]
 
 
 def _term(name, value, mean):

@@ -9,7 +9,7 @@ from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import is_sum, repeats_root
 from ngdt._util.numbers import format_value
-from ngdt._util.text import one_line
+from ngdt._util.text import one_line, wrapped
 from ngdt.explanation._changes import change_of_all_numbers
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explains, Explanation
@@ -144,7 +144,7 @@ class TreeExplanation(Explanation):
         for decision in self.path:
             condition, reason = rule_and_reason(self, decision)
             answer = answers_of(captions, decision.node)[decision.is_right]
-            lines += [f"if {condition}:",
+            lines += [*wrapped(f"if {condition}:"),
                       f"    {answer}{reason}; otherwise the tree predicts {decision.otherwise}"]
             if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
                 lines += term_lines(decision.terms, n_terms)

@@ -14,7 +14,6 @@ from ngdt._inspection.conditions import first_condition, is_sum, repeats_root, r
 from ngdt._inspection.leaf_formulas import (
     formula_of,
     has_log_odds,
-    is_linear_model,
     log_odds_of,
     mean_texts,
 )
@@ -26,8 +25,7 @@ from ngdt._util.numbers import count, format_number, format_probability, place_b
 from ngdt._util.text import visible
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
-    leaf_lines,
-    linear_model_lines,
+    leaf_block,
     note_on_missing,
     note_on_shrinkage,
     terms_to_show,
@@ -200,9 +198,7 @@ class _Nodes:
     def leaf(self, leaf):
         """A leaf and its prediction."""
         captions, number = self._captions, self._captions.tree.n_internal + leaf
-        how = self._n_terms, self._digits
-        lines = (linear_model_lines(captions, *how) if is_linear_model(captions.tree) else
-                 leaf_lines(captions, leaf, *how))
+        lines = leaf_block(captions, leaf, self._n_terms, self._digits)
         text = "; ".join(line.strip() for line in lines)
         name, shares = "; ".join([f"leaf: {text}", *self._count(number)]), self._shares(number)
         if not has_slopes(captions.tree, leaf):

@@ -18,7 +18,7 @@ from ngdt._inspection.leaf_formulas import (
 )
 from ngdt._inspection.rules import DEFAULT_TERMS, with_targets
 from ngdt._util.numbers import format_number, format_probability
-from ngdt._util.text import one_line
+from ngdt._util.text import one_line, wrapped
 
 # Significant digits of means.
 _MEAN_DIGITS = 6
@@ -82,22 +82,37 @@ def leaf_lines(captions, leaf, n_terms, digits=None):
     return [("; " if is_linear else ", ").join(with_targets(captions.target_names, texts))]
 
 
-def linear_model_lines(captions, n_terms, digits):
-    """A linear model as a table, with a line for each feature.
+def leaf_block(captions, leaf, n_terms, digits=None, counted="", indent=""):
+    """Prediction of a leaf for a screen: a linear one as a table, unless its formulas are short.
 
     Parameters
     ----------
     captions : Captions
-        Of a tree that is a single linear leaf.
+    leaf : int
     n_terms, digits
         As for `formula_of`.
+    counted : str, default=""
+        What is written behind the prediction.
+    indent : str, default=""
+        What each line begins with.
 
     Returns
     -------
     list of str
-        What is predicted, its constant, the terms that are added to it, and its limits.
+        As of `leaf_lines`. A table says what is predicted, its constant, the terms that are added
+        to it, and its limits.
     """
-    table = LinearTable(captions, n_terms, digits)
+    *lines, last = leaf_lines(captions, leaf, n_terms, digits)
+    blocks = [wrapped(line, indent) for line in [*lines, f"{last}{counted}"]]
+    is_long = is_linear_model(captions.tree) or max(map(len, blocks)) > 1
+    if is_long and has_slopes(captions.tree, leaf):
+        head, *rows = _table_lines(captions, leaf, n_terms, digits)
+        return [indent + line for line in (f"{head}{counted}", *rows)]
+    return [line for block in blocks for line in block]
+
+
+def _table_lines(captions, leaf, n_terms, digits):
+    table = LinearTable(captions, leaf, n_terms, digits)
     rows = [
         ("", list(map(format_number, table.constants))),
         *((f"* {name}", list(map(_signed, slopes)))

@@ -2,14 +2,13 @@
 
 from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.conditions import first_condition, right_first
-from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
+from ngdt._util.text import wrapped
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     UNCERTAIN,
-    leaf_lines,
-    linear_model_lines,
+    leaf_block,
     note_on_missing,
     note_on_shrinkage,
     terms_to_show,
@@ -35,8 +34,9 @@ def export_text(
     log-odds of the second one. For more, there is a formula for the score of each class, and
     softmax of the scores gives the probabilities. A formula that shows all its features gives the
     prediction of the tree for each training sample, up to half a unit in the last of `precision`
-    digits of the range of all predictions. A tree of one linear leaf is a table: the sum of a line
-    for each feature.
+    digits of the range of all predictions. Where a line would have more than 100 characters, and
+    for a tree of one linear leaf, a table takes its place: the sum of a line for each feature,
+    between the limits of the last two. Longer conditions are written in several lines.
 
     Terms that the path to a leaf decides, such as a category that it rules out, are part of the
     first number. The condition of a split on categories lists them, whichever child they lead to.
@@ -77,7 +77,7 @@ def export_text(
     Returns
     -------
     str
-        A line for each condition, each ``else`` and each leaf. Comments above say what the
+        In the order of the tree, each condition, ``else`` and leaf. Comments above say what the
         tree of an estimator is (`ObliqueTreeClassifier.kind_`), and whether the probabilities of
         some leaf were strongly shrunk (``shrinkage`` in `candidates_`). A leaf has its most
         probable class with the probability or, for regression, a value or formula for each target,
@@ -119,17 +119,16 @@ def export_text(
     shrunk, missing = note_on_shrinkage(estimator), note_on_missing(captions)
     lines += [f"# {shrunk}"] * bool(shrunk)
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
-        texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
+        indent = "    " * depth
         if type_ == "split":
             condition = first_condition(captions, item, n_terms, precision)
-            texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
+            lines += wrapped(f"if {condition}:", indent)
+            lines[-1] += "" if condition.is_certain else UNCERTAIN
         elif type_ == "leaf":
-            is_table = is_linear_model(captions.tree)
-            texts = (linear_model_lines(captions, n_terms, precision) if is_table
-                     else leaf_lines(captions, item, n_terms, precision))
-            if show_weights and captions.n_node_samples is not None:
-                texts[0 if is_table else -1] += (
-                    f" [{captions.n_node_samples[captions.tree.n_internal + item]}]")
-        lines += ["    " * depth + text for text in texts]
-    lines += [f"# {missing}"] * bool(missing)
+            counts = captions.n_node_samples if show_weights else None
+            counted = "" if counts is None else f" [{counts[captions.tree.n_internal + item]}]"
+            lines += leaf_block(captions, item, n_terms, precision, counted, indent)
+        elif type_ != "end":
+            lines.append(f"{indent}{'else:' if type_ == 'else' else '...'}")
+    lines += wrapped(missing, "# ") if missing else []
     return writable("\n".join(lines))

@@ -575,6 +575,61 @@ def test_a_linear_model_of_several_sums_has_a_column_for_each():
         "prediction of each target:\n")
 
 
+@pytest.fixture(scope="module")
+def long_lines():
+    """A tree of one split, with ten weights, and two leaves with ten slopes each."""
+    X = np.random.default_rng(0).normal(size=(200, 10)) + 20
+    weights, slopes = np.arange(1.0, 11.0), np.arange(10.0, 0.0, -1)
+    tree = Tree(weights[None], [1100.0], [~0], [~1], [[1.0], [2.0]],
+                slopes=[[slopes], [-slopes]], ranges=[[[-2000.0, 1200.0]]] * 2)
+    return tree, X, [f"column {j}" for j in range(10)]
+
+
+def test_leaves_are_tables_where_formulas_are_long(long_lines):
+    tree, X, names = long_lines
+    text = export_text(tree, X=X, feature_names=names, n_terms=None)
+    *_, table = text.split("else:\n")
+    head, constant, *rows, low, high = table.splitlines()
+    assert head == f"    prediction: [{(tree.apply(X) == 1).sum()}]"
+    assert [line.split() for line in (low, high)] == [
+        ["-2000", "at", "least"], ["1200", "at", "most"]]
+    found = [re.fullmatch(r" *([-+].*?) +\* \(column (\d) - ([\d.]+)\)", row) for row in rows]
+    effect = tree.slopes[1, 0] * X.std(axis=0)
+    assert [int(each[2]) for each in found] == np.argsort(effect).tolist()
+    here = X[tree.apply(X) == 1]
+    total = float(constant) + sum(
+        float(each[1]) * (here[:, int(each[2])] - float(each[3])) for each in found)
+    np.testing.assert_allclose(total, tree.predict(here)[:, 0], atol=1.0)
+    rows = export_text(tree, X=X, feature_names=names, n_terms=3).splitlines()[-7:]
+    assert [row.split()[-1] for row in rows[-2:]] == ["least", "most"]
+    assert re.fullmatch(r" +\+ 7 more \(\d+ % of the effect\)", rows[-3])
+    short = export_text(tree, X=X, feature_names=names, n_terms=1).splitlines()
+    assert short[1].endswith(f", within [-2000, 1200] [{(tree.apply(X) == 0).sum()}]")
+    page = export_html(tree, X=X, feature_names=names)
+    assert head.strip().split(" [")[0] in page
+
+
+def test_no_line_is_longer_than_a_screen(long_lines):
+    tree, X, names = long_lines
+    for shown in (tree, tree.replace(slopes=None, ranges=None, values=np.ones((2, 1)))):
+        text = export_text(shown, X=X, feature_names=names, n_terms=None)
+        assert max(map(len, text.splitlines())) <= 100
+        first, *_ = text.split("\n    ", 1)
+        assert first.startswith("if 10 * column 9 ")
+        # Those that go on are further to the right than leaves.
+        condition, _ = re.split("\n    (?! )", text, maxsplit=1)
+        long = rules_text(shown, X=X, feature_names=names, n_terms=None)
+        assert re.sub("\n +", " ", condition) == long.split("\n")[0]
+    model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None)
+    model.fit(np.where(X < 19, np.nan, X), X.sum(axis=1))
+    names = [f"a long name of {name}" for name in names]
+    text = export_text(model, feature_names=names)
+    assert max(map(len, text.splitlines())) <= 100
+    note = re.split("\n(?=# in)", text)[1].split("\n")
+    assert len(note) == 6
+    assert all(line.startswith("#         a long name of ") for line in note[1:])
+
+
 def test_hidden_terms_are_at_their_mean(years):
     tree, X = years
     effect = np.abs(tree.slopes[0, 0]) * X.std(axis=0)

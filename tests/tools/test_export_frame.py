@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.export import export_frame, export_text
+from ngdt.export import export_frame
 from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems
 
@@ -79,7 +80,7 @@ def test_classes(table, leaf):
         assert_allclose(row.weight, weight[here].sum())
         assert_allclose(row.impurity, -sum(p * np.log2(p) for p in mean if p))
     lines = [line.strip().removeprefix("if ").removesuffix(":")
-             for line in export_text(model, show_weights=False).splitlines()]
+             for line in rules_text(model).splitlines()]
     # The text has conditions on categories from whichever side is shorter.
     rules = [rule for rule in frame.rule if "city" not in rule]
     assert len(rules) > 4

@@ -12,7 +12,7 @@ from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._inspection.captions import captions_of
 from ngdt.export import export_html, export_text
-from ngdt.export._parts import linear_model_lines
+from ngdt.export._parts import leaf_block
 
 HOSTILE = ["<script>alert(1)</script>", 'a" onclick="b', "$title & &amp;", "'</li></ul>"]
 VOID = {"meta"}
@@ -148,7 +148,7 @@ def test_linear_leaves_of_two_classes_have_the_terms_of_their_log_odds():
     terms = re.findall(row, text)
     assert terms == [("−3", "pay", "0.0", "50.0"), ("1", "age", "50.0", "16.7")]
     three = Tree(np.empty((0, 2)), [], [], [], [[0.0] * 3], slopes=[[*slopes[0], [1.0, 1.0]]])
-    assert "".join(linear_model_lines(captions_of(three), None, None)) in Page(
+    assert "".join(leaf_block(captions_of(three), 0, None)) in Page(
         export_html(three)).text.replace("\n", "")
 
 
