@@ -28,6 +28,8 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, S
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
 # Share of what sets a leaf apart from the node above, below which shrinkage is strong.
 _MAX_KEPT = 0.8
+# Nonzero weights of a split on average, above which splits of a table are long to read.
+_MAX_WEIGHTS = 10
 # Noun for an initial tree that is none of an initializer.
 _GIVEN = "given tree"
 
@@ -104,10 +106,11 @@ class SummarizesTree:
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if _chosen(self):
             by_probabilities = ", or much better probabilities"
-            sentences += _competition(
+            compared = _competition(
                 self, "On held-out samples, the first one wins unless another has a clear lead, in "
-                f"standard errors{by_probabilities * hasattr(self, 'classes_')}:") or [
-                    "It was not compared with other trees."]
+                f"standard errors{by_probabilities * hasattr(self, 'classes_')}:")
+            sentences += [*compared, *_fewer_weights(self)] if compared else [
+                "It was not compared with other trees."]
         elif self.baseline_kept_ and not self.candidates_:
             sentences.append(_kept(self))
         return "\n".join([*sentences, *_one_label(self), *getattr(self, "_edits", ())])
@@ -239,6 +242,20 @@ def _one_label(estimator):
         f"All leaves predict {estimator.classes_.tolist()[first]!r}, with different probabilities.",
         "For labels of rarer classes, see class_weight='balanced', or a threshold of "
         "predict_proba."]
+
+
+def _fewer_weights(estimator):
+    """The sentence on shorter splits, if those of a table of classes are long.
+
+    Columns without names, such as pixels, need not be read. Trees for numbers would lose much.
+    """
+    tree = estimator.tree_
+    is_long = tree.n_nonzero > _MAX_WEIGHTS * tree.n_internal
+    if not is_long or not is_classifier(estimator) or not hasattr(estimator, "feature_names_in_"):
+        return []
+    n_leaves = min(estimator.max_leaf_nodes or 8, 8)
+    return [f"For fewer weights in a split: optimizer=TAO(C=0.03), max_leaf_nodes={n_leaves}, "
+            "validation_fraction=None."]
 
 
 def _kept(estimator):

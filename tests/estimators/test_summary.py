@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -197,6 +197,30 @@ HEAD = ("On held-out samples, the first one wins unless another has a clear lead
 ])
 def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == HEAD + text + OF_FOLDS + OTHERWISE
+
+
+def test_summary_says_how_to_get_shorter_splits():
+    pytest.importorskip("pandas")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+
+    def tree(X, **parameters):
+        return ObliqueTreeClassifier(random_state=0).set_params(**parameters).fit(X, y)
+
+    long = tree(X)
+    assert long.tree_.n_nonzero > 10 * long.tree_.n_internal
+    head, _, advice = long.summary().rpartition("\nFor fewer weights in a split: ")
+    assert head.endswith(OTHERWISE)
+    short = tree(X, **eval(f"dict({advice.removesuffix('.')})"))
+    assert short.tree_.n_nonzero <= 10 * short.tree_.n_internal
+    assert short.get_n_leaves() <= 8
+    assert ", max_leaf_nodes=3, " in tree(X, max_leaf_nodes=3).summary()
+    # Of pixels, of few columns, and of numbers, nothing has to be read.
+    assert tree(X.to_numpy()).summary() == head
+    assert tree(X[["mean radius", "mean texture"]]).summary().endswith(OTHERWISE)
+    y = y + np.random.default_rng(0).normal(size=len(y)) / 10
+    of_numbers = ObliqueTreeRegressor(random_state=0, leaf="constant").fit(X, y)
+    assert of_numbers.tree_.n_nonzero > 10 * of_numbers.tree_.n_internal
+    assert of_numbers.summary().endswith(OTHERWISE)
 
 
 @pytest.mark.parametrize(("columns", "text"), [
