@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto
+from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt._util.numbers import aligned, count, format_number
 from ngdt.initializers import (
     INITIALIZERS,
@@ -98,7 +99,7 @@ class SummarizesTree:
         """
         check_is_fitted(self)
         tree, text = self.tree_, self._outcome()
-        n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
+        n = tree.n_nonzero + _n_slopes(tree, is_classifier(self))
         if self.kind_ == ScoreBands.noun:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
         elif n:
@@ -205,6 +206,14 @@ def _origin(estimator, tree):
 def _optimizers(estimator):
     given = estimator.optimizer
     return [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _n_slopes(tree, of_classes):
+    """Number of the slopes that formulas of the leaves have: for two classes, of the log-odds."""
+    if tree.slopes is None:
+        return 0
+    is_binary = of_classes and tree.n_outputs == 2
+    return int(np.count_nonzero((log_odds_tree(tree) if is_binary else tree).slopes))
 
 
 def _trained_by(estimator):

@@ -273,6 +273,9 @@ def test_summary_counts_slopes():
     model = fitted(max_depth=0, optimizer=None, leaf="linear", validation_fraction=None)
     n = np.count_nonzero(model.tree_.slopes)
     assert model.summary() == f"Linear model: {n} nonzero weights."
+    X, y = IRIS
+    model.fit(X, y > 1)     # two classes have a single formula
+    assert model.summary() == f"Linear model: {ngdt.export_text(model).count('*')} nonzero weights."
 
 
 def test_summary_of_the_default_has_the_errors_of_candidates():
