@@ -178,7 +178,8 @@ def iris():
 
 
 def test_the_text_of_an_estimator_begins_with_what_it_is(iris):
-    tree = ObliqueTreeClassifier(2, optimizer="tao").fit(iris.data, iris.target)
+    tree = ObliqueTreeClassifier(2, optimizer="tao", validation_fraction=None, random_state=0).fit(
+        iris.data, iris.target)
     comment = "# tree trained as a whole by TAO: 3 leaves, depth 2\n"
     assert export_text(tree) == comment + rules_text(tree, show_weights=True)
     assert export_text(make_pipeline(StandardScaler(), tree).fit(iris.data, iris.target)
