@@ -1,5 +1,6 @@
 """Trees as a list of rules, one for each leaf."""
 
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,11 +10,15 @@ from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
 from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, traverse, writable
 
+# A sum of terms, with its limit.
+_OF_SUM = re.compile(r"(.* \* .*) ((?:<=|>) \S+)")
+
 
 class LeafRule(NamedTuple):
     """A leaf, and the conditions that its samples meet.
 
-    Its text is one line, such as ``if age <= 40 and city is Rome: yes (0.9)``.
+    Its text is one line, such as ``if age <= 40 and city is Rome: yes (0.9)``. A sum between two
+    limits, as of score bands, is written once.
 
     Attributes
     ----------
@@ -42,7 +47,7 @@ class LeafRule(NamedTuple):
     held_out: HeldOutLeaf | None = None
 
     def __str__(self):
-        head = f"if {' and '.join(self.conditions)}" if self.conditions else "always"
+        head = f"if {' and '.join(_short(self.conditions))}" if self.conditions else "always"
         counted = "" if self.n_samples is None else f" [{self.n_samples}]"
         held_out = "" if self.held_out is None else f" {{{self.held_out}}}"
         return (f"{head}: {self.prediction}{counted}{held_out}"
@@ -135,6 +140,16 @@ def export_rules(
                 None if counts is None else float(counts[m + number] / max(counts[0], 1)),
                 None if checked is None else checked[number]))
     return sorted(rules, key=lambda rule: -(rule.n_samples or 0)) if by_coverage else rules
+
+
+def _short(conditions):
+    """Conditions in which a sum that has just been written is not written again."""
+    shown, before = [], None
+    for condition in conditions:
+        found = _OF_SUM.fullmatch(condition)
+        shown.append(f"the same sum {found[2]}" if found and found[1] == before else condition)
+        before = found and found[1]
+    return shown
 
 
 def _nearest(conditions):

@@ -66,6 +66,18 @@ def test_texts_of_rules():
         ("x0 <= 3", "x0 >= 1"), ("x0 < 1",), ("x0 <= 5", "x0 > 3"), ("x0 > 5",)]
 
 
+def test_a_sum_between_two_limits_is_written_once():
+    bands = Tree([[1.0, 2.0]] * 3, [5.0, 3.0, 7.0], [1, ~0, ~2], [2, ~1, ~3], np.eye(4))
+    first, second, *_ = rules = export_rules(bands)
+    assert str(second).startswith("if 2 * x1 + 1 * x0 <= 5 and the same sum > 3: 1 ")
+    assert second.conditions == ("2 * x1 + 1 * x0 <= 5", "2 * x1 + 1 * x0 > 3")
+    assert str(first).startswith("if 2 * x1 + 1 * x0 <= 3: 0 ")
+    other = Tree([[1.0, 2.0], [1.0, 3.0], [1.0, 0.0]], [5.0, 3.0, 7.0], bands.children_left,
+                 bands.children_right, np.eye(4))
+    assert "same" not in "".join(str(rule) for rule in export_rules(other))
+    assert sum(str(rule).count("the same sum") for rule in rules) == 2
+
+
 def test_a_rule_that_rounding_decides_is_marked():
     X = np.array([[1.0, 1.0], [1.0 + 2 * np.finfo(float).eps, 1.0]])
     tree = Tree([[1.0, 1.0]], [2.0], [~0], [~1], np.eye(2))
