@@ -14,7 +14,6 @@ from ngdt._inspection.rules import factor, with_targets
 from ngdt._util.numbers import (
     format_number,
     format_probability,
-    format_value,
     format_within,
     whole_digits,
 )
@@ -36,6 +35,11 @@ def beside(value, other, decimals=0):
     """Write a number with so many digits that these tell how far it is from another one."""
     return format_within(
         value, whole_digits(value, DIGITS, decimals), abs(value - other) / 4 or np.inf)
+
+
+def format_prediction(number, most=np.inf):
+    """Write a predicted number as the text of a tree does: rounded by so much at most."""
+    return format_within(number, DIGITS, most) if np.isfinite(number) else format_number(number)
 
 
 class Prediction(NamedTuple):
@@ -67,7 +71,7 @@ class Prediction(NamedTuple):
         if self.probability is not None:
             return f"{self.label} ({format_probability(self.probability, DIGITS)})"
         numbers = np.ravel(self.value).tolist()
-        texts = map(format_value, numbers, self.roundings or [np.inf] * len(numbers))
+        texts = map(format_prediction, numbers, self.roundings or [np.inf] * len(numbers))
         return ", ".join(with_targets(self.target_names, texts))
 
 

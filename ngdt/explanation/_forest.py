@@ -9,9 +9,8 @@ import numpy as np
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import with_targets
-from ngdt._util.numbers import format_value
 from ngdt._util.text import one_line
-from ngdt.explanation._context import Context, encoded_rows
+from ngdt.explanation._context import Context, encoded_rows, format_prediction
 from ngdt.explanation._contributions import (
     contributions,
     contributions_of_leaf,
@@ -97,7 +96,7 @@ class ForestExplanation(Explanation):
             for title, k in outputs.items()}
 
     def _panels(self):
-        return [(f"{name}: {format_value(terms.total, most)}", None)
+        return [(f"{name}: {format_prediction(terms.total, most)}", None)
                 for (name, terms), most in zip(
                     self.sums().items(), self._context.roundings or [np.inf], strict=True)]
 
@@ -116,7 +115,7 @@ class ForestExplanation(Explanation):
             return ", ".join(f"{n} of {len(self._trees)} trees: {one_line(str(label))}"
                              for label, n in self.votes.items())
         low, high = (np.ravel(end(axis=0)).tolist() for end in (self.votes.min, self.votes.max))
-        texts = (f"{format_value(a, most)} to {format_value(b, most)}"
+        texts = (f"{format_prediction(a, most)} to {format_prediction(b, most)}"
                  for a, b, most in zip(low, high, self._context.roundings, strict=True))
         return f"trees: {', '.join(with_targets(self._context.captions.target_names, texts))}"
 

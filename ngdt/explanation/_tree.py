@@ -11,7 +11,7 @@ from ngdt._inspection.conditions import is_sum, repeats_root
 from ngdt._util.numbers import format_value
 from ngdt._util.text import one_line, wrapped
 from ngdt.explanation._changes import change_of_all_numbers
-from ngdt.explanation._context import Context, Prediction, encoded_rows
+from ngdt.explanation._context import Context, Prediction, encoded_rows, format_prediction
 from ngdt.explanation._explanations import Explains, Explanation
 from ngdt.explanation._goals import LeafGoal, conditions_of
 from ngdt.explanation._regions import Regions, norms
@@ -193,7 +193,7 @@ class TreeExplanation(Explanation):
         if self._context.classes is not None:
             return f"linear leaf: log-odds of {name}: {format_value(terms.total)}"
         output = [*self.leaf_terms].index(name)
-        total, value = (format_value(float(each), self._context.roundings[output])
+        total, value = (format_prediction(float(each), self._context.roundings[output])
                         for each in (terms.total, self._outputs[output]))
         cut = "" if total == value else f", cut to {value}"
         return f"linear leaf{name and ', '}{name}: {total}{cut}"

@@ -675,3 +675,14 @@ def test_names_in_explanations_stay_in_their_line():
         assert [text.replace("\\n", "_").replace('"', "") for text in found] == wanted
         if not hasattr(model, "estimators_"):
             assert "\n" not in export_text(model).splitlines()[-1]
+
+
+def test_predicted_numbers_are_those_of_the_text_of_the_tree():
+    X = np.arange(40.0)[:, None]
+    y = np.repeat([141379.7, 82931.2, 357377.5, 213667.4], 10)
+    model = ObliqueTreeRegressor(2, leaf="constant", optimizer=None).fit(X, y)
+    texts = {line.split()[0] for line in export_text(model).splitlines() if line.endswith("]")}
+    assert texts == {"141400", "82900", "357400", "213700"}
+    for explanation in model.explain(X[::10]):
+        assert str(explanation.prediction) in texts
+        assert {str(each.otherwise) for each in explanation.path} <= texts
