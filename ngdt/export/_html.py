@@ -26,6 +26,7 @@ from ngdt._util.text import visible
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     leaf_block,
+    leaf_lines,
     note_on_missing,
     note_on_shrinkage,
     terms_to_show,
@@ -198,12 +199,12 @@ class _Nodes:
     def leaf(self, leaf):
         """A leaf and its prediction."""
         captions, number = self._captions, self._captions.tree.n_internal + leaf
-        lines = leaf_block(captions, leaf, self._n_terms, self._digits)
-        text = "; ".join(line.strip() for line in lines)
+        how = captions, leaf, self._n_terms, self._digits
+        text = "; ".join(leaf_lines(*how))      # which is read aloud, other than a table
         name, shares = "; ".join([f"leaf: {text}", *self._count(number)]), self._shares(number)
         if not has_slopes(captions.tree, leaf):
             return name, self._head(f"→ {text}", number), shares
-        formulas = "\n".join(f"<bdi>{escaped(line)}</bdi>" for line in lines)
+        formulas = "\n".join(f"<bdi>{escaped(line)}</bdi>" for line in leaf_block(*how))
         return name, self._head("→ linear", number), (
             f'{self._slopes(leaf)}<pre class="quiet">{formulas}</pre>{shares}')
 
