@@ -519,7 +519,8 @@ def test_ctrl_c_leaves_the_best_tree(node, n_jobs):
     X, y = load_digits(return_X_y=True)
     interrupt = StopAt(2)
     tree = ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(node=node, tol=0), callback=interrupt, n_jobs=n_jobs)
+        max_depth=5, optimizer=TAO(node=node, tol=0), validation_fraction=None, callback=interrupt,
+        n_jobs=n_jobs)
     with pytest.warns(ConvergenceWarning, match="2 epochs"):
         tree.fit(X, y)
     assert [progress["optimizer"] for progress in interrupt.seen] == ["TAO", "TAO"]
