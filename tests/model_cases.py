@@ -151,7 +151,7 @@ def boosting():
 
 
 def search():
-    tree = ObliqueTreeClassifier(3, optimizer=TAO(max_iter=2))
+    tree = ObliqueTreeClassifier(3, optimizer=TAO(max_iter=2), validation_fraction=None)
     return TAOPathCV(tree, Cs=[1.0, 0.1], cv=2).fit(frame(), labels()), frame(), labels()
 
 

@@ -132,7 +132,8 @@ def test_threads_that_wait_for_one_that_cannot_start_return(monkeypatch, optimiz
     monkeypatch.setattr(threading, "Thread", Thread)
     X = np.random.default_rng(0).normal(size=(60, 3))
     with pytest.raises(RuntimeError, match="start new thread"):
-        ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=3).fit(X, X[:, 0] > 0)
+        ObliqueTreeClassifier(
+            2, optimizer=optimizer, n_jobs=3, validation_fraction=None).fit(X, X[:, 0] > 0)
     assert [thread.is_alive() for thread in started] == [False]
 
 

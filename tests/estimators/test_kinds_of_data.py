@@ -146,7 +146,8 @@ def test_integers_beyond_floats_in_samples(make):
     with pytest.raises(ValueError, match=rf"^X(: column 'x0')? {expected}"):
         fitted.predict(given)
     with pytest.raises(ValueError, match=rf"^X(: column 'x0')? {expected}"):
-        TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2).fit(given, Y)
+        TAOPathCV(ObliqueTreeClassifier(
+            2, optimizer="tao", validation_fraction=None), Cs=2).fit(given, Y)
 
 
 @pytest.mark.parametrize(("values", "type_"), [
@@ -187,7 +188,7 @@ def test_integers_beyond_floats_in_weights():
     (np.array(["NaT", "2020-01-01"], dtype="M8[D]"), "a label is missing"), ([b"a"], "bytes"),
     ({0, 1}, "expected a list of labels")], ids=str)
 def test_classes_that_are_no_labels(classes, message):
-    model = ObliqueTreeClassifier(2, optimizer="ssgd")
+    model = ObliqueTreeClassifier(2, optimizer="ssgd", validation_fraction=None)
     with pytest.raises((ValueError, TypeError), match=rf"^classes: .*{message}"):
         model.partial_fit(X, Y, classes=classes)
     assert not hasattr(model, "classes_")
@@ -201,7 +202,7 @@ def test_masked_values_are_refused():
     mask[3:9] = True
     masked = np.ma.masked_array(X, np.column_stack([mask, mask]))
     fitted = tree().fit(X, Y)
-    path = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2)
+    path = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao", validation_fraction=None), Cs=2)
     for action in (lambda: tree().fit(masked, Y), lambda: fitted.predict(masked),
                    lambda: path.fit(masked, Y)):
         with pytest.raises(ValueError, match=r"^X is an array with masked .*filled\(numpy.nan\)"):

@@ -159,10 +159,12 @@ def test_missing_numbers_and_categories_are_free():
 def test_further_training_keeps_the_order():
     X, y = diabetes()
     model = ObliqueTreeRegressor(
-        monotonic_cst=DIABETES, optimizer="tao", max_depth=4, warm_start=True).fit(X, y)
+        monotonic_cst=DIABETES, optimizer="tao", max_depth=4, warm_start=True,
+        validation_fraction=None).fit(X, y)
     assert_monotone(model.fit(X[::2], y[::2]), X, model.predict)
     path = tao_path(X.to_numpy(), y, Cs=2, estimator=ObliqueTreeRegressor(
-        max_depth=4, optimizer=TAO(), monotonic_cst=[*model.encoded_monotonic_cst_]))
+        max_depth=4, optimizer=TAO(), monotonic_cst=[*model.encoded_monotonic_cst_],
+        validation_fraction=None))
     assert all(is_monotone(tree, model.encoded_monotonic_cst_)[0] for tree in path.trees)
 
 

@@ -50,7 +50,8 @@ def test_every_loss_works_with_every_optimizer(name, optimizer):
     X, y = counts(100)
     if optimizer == LinearLeaves.name and name != "squared_error":
         with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
-            ObliqueTreeRegressor(3, loss=name, optimizer=optimizer).fit(X, y)
+            ObliqueTreeRegressor(
+                3, loss=name, optimizer=optimizer, validation_fraction=None).fit(X, y)
         return
     tree = ObliqueTreeRegressor(
         2, loss=name, optimizer=SHORT.get(optimizer, optimizer), validation_fraction=None,

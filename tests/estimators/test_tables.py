@@ -138,7 +138,8 @@ def test_numbers_may_be_categories():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 6, N), rng.normal(size=N)])
     y = np.isin(X[:, 0], [1, 4])
-    fitted = ObliqueTreeClassifier(1, optimizer="tao", categorical_features=[0]).fit(X, y)
+    fitted = ObliqueTreeClassifier(
+        1, optimizer="tao", categorical_features=[0], validation_fraction=None).fit(X, y)
     assert fitted.tree_.n_features == 7
     assert fitted.score(X, y) == 1.0
     as_objects = X.astype(object)
@@ -211,7 +212,7 @@ def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
     frame = pd.DataFrame({
         "city": [f"city {each}" for each in code], "x": rng.normal(size=2000)})
     y = code % 2
-    model = ObliqueTreeClassifier(1, optimizer="tao")
+    model = ObliqueTreeClassifier(1, optimizer="tao", validation_fraction=None)
     dense = clone(model).fit(frame, y).encode(frame)
     monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 2**20)
     fitted = model.fit(frame, y)
@@ -525,7 +526,8 @@ def test_tables_are_pickled_and_continued():
 def test_a_path_takes_frames(frame):
     given = columns()
     y = target(given)
-    fitted = TAOPathCV(ObliqueTreeClassifier(3, optimizer=TAO(max_iter=3)), Cs=[1.0, 0.1]).fit(
+    fitted = TAOPathCV(ObliqueTreeClassifier(
+        3, optimizer=TAO(max_iter=3), validation_fraction=None), Cs=[1.0, 0.1]).fit(
         frame(given), y)
     assert fitted.score(frame(given), y) > 0.9
     assert fitted.tree_.n_features == 14

@@ -241,7 +241,7 @@ def test_large_labels_are_not_merged(type_):
     for labels in (y, y.values):
         fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, labels)
         assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
-    fitted = ObliqueTreeClassifier(2, optimizer="ssgd").partial_fit(
+    fitted = ObliqueTreeClassifier(2, optimizer="ssgd", validation_fraction=None).partial_fit(
         X, y, classes=pd.Series([2**60 + 1, 2**60]).astype(type_))
     assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
 

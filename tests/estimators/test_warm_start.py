@@ -97,7 +97,7 @@ def test_small_batches_after_the_first_are_warned_of(iris):
 
 def test_partial_fit_wants_all_classes_first(iris):
     X, y = iris
-    estimator = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3))
+    estimator = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3), validation_fraction=None)
     with pytest.raises(ValueError, match=r"classes must be given .* such as those of np\.unique"):
         estimator.partial_fit(X, y)
     with pytest.raises(ValueError, match=r"y contains the labels \[2\]"):

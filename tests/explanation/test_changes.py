@@ -348,7 +348,8 @@ def test_numbers_with_two_values_change_from_one_to_the_other():
         "age": random.normal(size=60), "smokes": random.random(60) < 0.3,
         "dose": random.choice([2.0, 5.0], 60)})
     risk = frame.age + 3.0 * frame.smokes + frame.dose
-    model = ObliqueTreeClassifier(2, optimizer="tao").fit(frame, risk > risk.median())
+    model = ObliqueTreeClassifier(
+        2, optimizer="tao", validation_fraction=None).fit(frame, risk > risk.median())
     n_changes = 0
     for row, explanation in enumerate(model.explain(frame)):
         for change in explanation.changes_of_one_column():

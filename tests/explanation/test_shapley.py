@@ -66,8 +66,9 @@ def test_values_of_a_forest(iris, forest):
 
 def test_values_add_up(iris):
     X, y = iris
-    for model in (ObliqueTreeClassifier(3, optimizer="tao").fit(X, y),
-                  ObliqueTreeRegressor(2, optimizer="tao", leaf="linear").fit(X, X[:, :2]),
+    for model in (ObliqueTreeClassifier(3, optimizer="tao", validation_fraction=None).fit(X, y),
+                  ObliqueTreeRegressor(
+                      2, optimizer="tao", leaf="linear", validation_fraction=None).fit(X, X[:, :2]),
                   ObliqueTreeRegressor(2, optimizer=None).fit(X, y)):
         values, outputs = model.shap_values(X[:9], X[::3]), outputs_of(model, X)
         total = values.reshape(9, 4, -1).sum(axis=1) + outputs[::3].mean(axis=0)

@@ -182,11 +182,14 @@ CASES = [*((y, np.ones(120)) for y in TARGETS.values()),
 REGRESSORS = {
     "default": ObliqueTreeRegressor(), "default, constant": ObliqueTreeRegressor(leaf="constant"),
     "forest": ObliqueForestRegressor(2),
-    "absolute": ObliqueTreeRegressor(3, loss="absolute_error", optimizer="tao"),
+    "absolute": ObliqueTreeRegressor(
+        3, loss="absolute_error", optimizer="tao", validation_fraction=None),
     "huber": ObliqueTreeRegressor(
         3, loss="huber", optimizer=short(Annealed), validation_fraction=None),
-    "ccp_alpha": ObliqueTreeRegressor(3, ccp_alpha=0.1, min_impurity_decrease=0.1, optimizer="tao"),
-    "monotone": ObliqueTreeRegressor(3, optimizer="tao", monotonic_cst=[1] + 5 * [0]),
+    "ccp_alpha": ObliqueTreeRegressor(
+        3, ccp_alpha=0.1, min_impurity_decrease=0.1, optimizer="tao", validation_fraction=None),
+    "monotone": ObliqueTreeRegressor(
+        3, optimizer="tao", monotonic_cst=[1] + 5 * [0], validation_fraction=None),
     # Without the comparison with a baseline, which is the same for all.
     **{name: ObliqueTreeRegressor(3, optimizer=short(each), validation_fraction=None)
        for name, each in OPTIMIZERS.items() if serves(each(), SquaredLoss())},
@@ -196,7 +199,8 @@ REGRESSORS = {
     "linear, tao": ObliqueTreeRegressor(
         3, optimizer=[short(LinearLeaves), short(TAO)], validation_fraction=None),
     # Linear leaves come after all others in the same way.
-    **{f"{name}, linear": ObliqueTreeRegressor(3, optimizer=short(OPTIMIZERS[name]), leaf="linear")
+    **{f"{name}, linear": ObliqueTreeRegressor(
+        3, optimizer=short(OPTIMIZERS[name]), leaf="linear", validation_fraction=None)
        for name in in_nightly(["sgd", "ssgd", "end_to_end", "annealed", "tao", "regrow"])},
     **{name: ObliqueTreeRegressor(3, init=short(each), optimizer=None)
        for name, each in INITIALIZERS.items() if serves(each(), SquaredLoss())}}

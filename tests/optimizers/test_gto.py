@@ -295,7 +295,8 @@ def test_leaves_that_no_point_reaches_keep_their_values():
 @pytest.mark.filterwarnings("error")
 def test_scores_that_are_almost_zero():
     X, y = load_iris(return_X_y=True)
-    model = ObliqueTreeClassifier(2, optimizer=GTO(max_iter=3), standardize=False)
+    model = ObliqueTreeClassifier(
+        2, optimizer=GTO(max_iter=3), standardize=False, validation_fraction=None)
     assert model.fit(1e-312 * X, y).score(1e-312 * X, y) > 0.5
 
 

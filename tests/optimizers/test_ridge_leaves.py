@@ -263,7 +263,8 @@ def test_the_widest_data_use_the_most_correlated_features():
 def test_features_that_do_not_exist_are_named(parameters, message):
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match=message):
-        ObliqueTreeRegressor(1, optimizer=LinearLeaves(**parameters)).fit(X, y)
+        ObliqueTreeRegressor(
+            1, optimizer=LinearLeaves(**parameters), validation_fraction=None).fit(X, y)
 
 
 @pytest.mark.parametrize("n_features", [1, 9])

@@ -284,7 +284,8 @@ def test_when_training_ends_and_what_is_kept(goals, n_passes, best, monkeypatch)
 def test_the_objective_is_what_it_says():
     problem, X, y = iris()
     tree = ObliqueTreeClassifier(
-        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_iter=1), standardize=False).fit(X, y)
+        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_iter=1), standardize=False,
+        validation_fraction=None).fit(X, y)
     passes = tree.history_
     share = np.asarray(tree.decision_path(X).mean(axis=0)).ravel()
     penalty = share**0.25 @ np.abs(tree.tree_.densify().weights).sum(axis=1)
@@ -383,7 +384,8 @@ def test_sparse_weights_train_the_same_tree(node, digits, monkeypatch):
 
 def test_nothing_is_left_that_no_sample_reaches():
     X, y = load_digits(return_X_y=True)
-    tree = ObliqueTreeClassifier(max_depth=7, optimizer=TAO(C=0.05)).fit(X, y).tree_
+    tree = ObliqueTreeClassifier(
+        max_depth=7, optimizer=TAO(C=0.05), validation_fraction=None).fit(X, y).tree_
     assert set(tree.apply(X)) == set(range(tree.n_leaves))
 
 
@@ -449,11 +451,13 @@ def test_sample_weight_moves_the_splits():
     X = random.normal(size=(400, 2))
     y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
     weight = np.where(y == 1, 50.0, 1.0)
-    tree = ObliqueTreeClassifier(max_depth=1, optimizer="tao").fit(X, y, sample_weight=weight)
-    plain = ObliqueTreeClassifier(max_depth=1, optimizer="tao").fit(X, y)
+    tree = ObliqueTreeClassifier(
+        max_depth=1, optimizer="tao", validation_fraction=None).fit(X, y, sample_weight=weight)
+    plain = ObliqueTreeClassifier(max_depth=1, optimizer="tao", validation_fraction=None).fit(X, y)
     assert (tree.predict(X) == 1).mean() > (plain.predict(X) == 1).mean() + 0.2
     balanced = ObliqueTreeClassifier(
-        max_depth=1, optimizer="tao", class_weight={0: 1.0, 1: 50.0}).fit(X, y)
+        max_depth=1, optimizer="tao", class_weight={0: 1.0, 1: 50.0},
+        validation_fraction=None).fit(X, y)
     np.testing.assert_array_equal(balanced.predict(X), tree.predict(X))
 
 

@@ -314,7 +314,7 @@ def regression_in_parts(n_targets=1):
 
 @pytest.mark.parametrize("n_targets", [1, 2])
 @pytest.mark.parametrize("estimator", [
-    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)),
+    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20), validation_fraction=None),
     ngdt.dask.ObliqueForestRegressor(2, max_depth=2, optimizer=Annealed(steps=20))], ids=str)
 def test_quantiles_and_features_are_lazy_and_those_in_memory(estimator, n_targets):
     X, parts = regression_in_parts(n_targets)
@@ -329,14 +329,15 @@ def test_quantiles_and_features_are_lazy_and_those_in_memory(estimator, n_target
 
 def test_quantiles_without_checks_of_the_input():
     X, parts = regression_in_parts()
-    model = ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)).fit(*parts)
+    model = ObliqueTreeRegressor(
+        2, optimizer=Annealed(steps=20), validation_fraction=None).fit(*parts)
     expected = model.predict_quantiles(X)
     for given in (X, parts[0]):
         assert_array_equal(model.predict_quantiles(given, check_input=False), expected)
 
 
 @pytest.mark.parametrize("estimator", [
-    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)),
+    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20), validation_fraction=None),
     ngdt.dask.ObliqueForestRegressor(2, max_depth=2, optimizer=Annealed(steps=20))], ids=str)
 def test_methods_for_samples_in_memory_take_no_collection(estimator):
     X, parts = regression_in_parts()

@@ -99,7 +99,8 @@ def test_plots_are_the_same(tmp_path):
     matplotlib.use("agg")
     from ngdt.plotting import plot_history, plot_tree
 
-    model = ObliqueTreeClassifier(2, optimizer=TAO(max_iter=2)).fit(frame(), labels())
+    model = ObliqueTreeClassifier(
+        2, optimizer=TAO(max_iter=2), validation_fraction=None).fit(frame(), labels())
     loaded = saved_and_loaded(model, tmp_path)
     drawn = [[text.get_text() for text in plot_tree(each).findobj(matplotlib.text.Text)]
              for each in (model, loaded)]

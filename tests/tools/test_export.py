@@ -269,7 +269,8 @@ def test_wrong_models(iris):
 def test_the_tree_of_a_search_is_written_with_its_names(iris):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": iris.data[:, 2], "b": [f"w{width}" for width in iris.data[:, 3]]})
-    search = TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=[1.0], cv=2)
+    search = TAOPathCV(ObliqueTreeClassifier(
+        1, optimizer="tao", validation_fraction=None), Cs=[1.0], cv=2)
     search.fit(X, iris.target)
     assert rules_text(search) == rules_text(search.estimator_)
 

@@ -220,7 +220,8 @@ def test_several_targets(diabetes):
 def test_many_features_and_real_numbers(all_digits):
     """Rows near a threshold are none of these; a sum of 512 terms is not too deep for SQLite."""
     X = np.tile(all_digits[0], (1, 8)) + np.random.default_rng(0).normal(size=(1797, 512))
-    search = TAOPathCV(ObliqueTreeClassifier(3, optimizer="tao"), Cs=[1.0], cv=2)
+    search = TAOPathCV(ObliqueTreeClassifier(
+        3, optimizer="tao", validation_fraction=None), Cs=[1.0], cv=2)
     search.fit(X[:200], all_digits[1][:200])
     assert search.tree_.n_nonzero > 200
     names = [f"x{j}" for j in range(512)]

@@ -78,7 +78,8 @@ def test_history_of_an_estimator(iris):
 def test_history_of_the_tree_in_a_pipeline_or_a_search(iris):
     tree = ObliqueTreeClassifier(max_depth=1, optimizer="ssgd", random_state=0)
     for model in (make_pipeline(StandardScaler(), tree), GridSearchCV(tree, {}, cv=2),
-                  TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=1, cv=2)):
+                  TAOPathCV(ObliqueTreeClassifier(
+                      1, optimizer="tao", validation_fraction=None), Cs=1, cv=2)):
         assert plotting.plot_history(model.fit(*iris)).get_lines()
 
 

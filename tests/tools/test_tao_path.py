@@ -66,7 +66,8 @@ def test_each_tree_is_trained_from_the_one_before(digits):
 
 def test_values_of_a_regressor_survive_the_way_down():
     X, y = load_diabetes(return_X_y=True)
-    estimator = ObliqueTreeRegressor(max_depth=3, optimizer=TAO(max_iter=3))
+    estimator = ObliqueTreeRegressor(
+        max_depth=3, optimizer=TAO(max_iter=3), validation_fraction=None)
     path = tao_path(X, 1e3 * y, Cs=[1.0, 0.1], estimator=estimator)
     initial = ObliqueTreeRegressor(
         max_depth=3, optimizer=TAO(C=1.0, max_iter=3), validation_fraction=None).fit(X, 1e3 * y)
@@ -114,7 +115,7 @@ def test_all_samples_are_trained_on(digits):
 
 def test_the_estimator_is_left_alone(digits):
     X, y, _, _ = digits
-    estimator = ObliqueTreeClassifier(max_depth=3, optimizer="tao")
+    estimator = ObliqueTreeClassifier(max_depth=3, optimizer="tao", validation_fraction=None)
     before = repr(estimator.get_params())
     path = tao_path(X, y, Cs=[0.1], estimator=estimator)
     assert repr(estimator.get_params()) == before
@@ -145,7 +146,8 @@ def test_by_default_y_tells_classification_from_regression(y, n_outputs):
 def test_weight_k_is_k_samples_and_sparse_data_are_taken():
     X, y = load_iris(return_X_y=True)
     times = np.random.default_rng(0).integers(0, 3, 150, np.intp)
-    estimator = ObliqueTreeClassifier(3, optimizer="tao", standardize=False)
+    estimator = ObliqueTreeClassifier(
+        3, optimizer="tao", standardize=False, validation_fraction=None)
     weighted = tao_path(X, y, Cs=[1.0, 0.1], estimator=estimator, sample_weight=times)
     repeated = tao_path(
         sparse.csr_array(np.repeat(X, times, axis=0)), np.repeat(y, times), Cs=[1.0, 0.1],
@@ -288,7 +290,8 @@ def test_rules(scores, best, small):
 
 def test_it_chooses_for_regressors_and_by_any_score():
     X, y = (part[:150] for part in load_diabetes(return_X_y=True))
-    estimator = ObliqueTreeRegressor(max_depth=2, optimizer=TAO(max_iter=2))
+    estimator = ObliqueTreeRegressor(
+        max_depth=2, optimizer=TAO(max_iter=2), validation_fraction=None)
     r2 = TAOPathCV(estimator, Cs=3, cv=3).fit(X, y)
     assert is_regressor(r2)
     assert not is_classifier(r2)
@@ -314,7 +317,8 @@ def test_names_of_features_and_labels():
     pandas = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     frame, names = pandas.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[y]
-    search = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2, cv=3).fit(frame, names)
+    search = TAOPathCV(ObliqueTreeClassifier(
+        2, optimizer="tao", validation_fraction=None), Cs=2, cv=3).fit(frame, names)
     assert list(search.feature_names_in_) == list("abcd")
     assert list(search.estimator_.feature_names_in_) == list("abcd")
     assert list(search.classes_) == ["x", "y", "z"]
