@@ -171,12 +171,13 @@ def with_models(tree, data, models, *, nodes=None, penalty=0, clip=True):
         With constant leaves if all slopes are zero.
     """
     nodes = np.arange(tree.n_internal, len(models.values)) if nodes is None else nodes
-    values, slopes = models.values[nodes, penalty], models.slopes[nodes, penalty]
+    values, slopes, ranges = (
+        models.values[nodes, penalty], models.slopes[nodes, penalty], models.ranges[nodes])
     if not slopes.any():
-        return tree.replace(values=values)
+        # What the folds have judged: a leaf of equal targets predicts these, and no mean.
+        return tree.replace(values=values.clip(*np.moveaxis(ranges, -1, 0)) if clip else values)
     raw = np.zeros((tree.n_leaves, tree.n_outputs, tree.n_features))
     raw[:, :, data.features] = slopes / data.scale
     values = values - raw[:, :, data.features] @ data.center
-    ranges = models.ranges[nodes]
     is_clipped = clip and not np.isinf(ranges).all()
     return tree.replace(values=values, slopes=raw, ranges=ranges if is_clipped else None)
