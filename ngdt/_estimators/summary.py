@@ -271,8 +271,8 @@ def _kept(estimator):
     """The sentence on a tree that was kept in place of the trained one."""
     kind = estimator.kind_.replace(",", "")
     if _chosen(estimator):
-        return (f"A {kind} was kept: on held-out samples, it was clearly better than "
-                "the tree that the optimizer trained.")
+        return (f"A {kind} was kept: it was better than the tree that the optimizer trained, as "
+                "summary() shows.")
     return f"The initial tree was kept, a {kind}: training made it worse."
 
 
