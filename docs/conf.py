@@ -70,7 +70,8 @@ numpydoc_validation_exclude = {
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|joblib|matplotlib|hypothesis)(\..*)?"),
     # numpydoc makes a link of a property, which has no entry
-    ("py:obj", "kind_|n_node_samples_|estimators_samples_|encoded_monotonic_cst_"),
+    ("py:obj", "kind_|n_node_samples_|estimators_samples_|encoded_monotonic_cst_|"
+     "feature_importances_"),
 ]
 
 math_numfig = False
