@@ -479,7 +479,7 @@ def _of_estimator(model, monotonic_cst, output):
 
 
 def _features_of(table):
-    """What the features of rows mean, without the values for unknown categories."""
+    """The features of rows, without the values for unknown categories."""
     return [each._replace(fill=0.0) for each in table.features]
 
 

@@ -256,7 +256,7 @@ def _one_label(estimator):
 def _fewer_weights(estimator):
     """The sentence on shorter splits, if those of a table of classes are long.
 
-    Columns without names, such as pixels, need not be read. Trees for numbers would lose much.
+    Columns without names, such as pixels, need not be read. Regression trees would lose much.
     """
     tree = estimator.tree_
     is_long = tree.n_nonzero > _MAX_WEIGHTS * tree.n_internal

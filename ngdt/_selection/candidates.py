@@ -60,7 +60,7 @@ def _in_unit(optimizers, unit):
 
 
 def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
-    """What competes if optimizers are given: trees that these train, and the pruned tree.
+    """Candidates if optimizers are given: trees that these train, and the pruned tree.
 
     With a depth, the initial tree is grown to it; without one, it is the pruned tree, and a larger
     one for many classes. Soft trees have two depths then, the larger one preferred: a method that
