@@ -111,7 +111,7 @@ static void slots(int n)
     ngdt_lerp(p, left, right, n, out);
     ngdt_cut(0.01f, reach, n, p);
     ngdt_backward_node(2.0f, p, n, node, left, right);
-    ngdt_gather(table, label, n, out);
+    ngdt_gather(table, label, n, k, out);
     ngdt_sum_by_label(label, out, n, k, sums);
     ngdt_move_means(0.1, 2.0, sums, table, k, mean);
     ngdt_probabilities(1.0, prior, mean, k, table);

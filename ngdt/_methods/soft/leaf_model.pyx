@@ -25,8 +25,8 @@ from libc.string cimport memset
 from ngdt._core.loss cimport Loss
 
 cdef extern from "soft.h" nogil:
-    void ngdt_gather(
-        const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
+    void ngdt_gather(const float *table, const int32_t *label, Py_ssize_t n, int k,
+                     float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
                            float *sums) noexcept
     void ngdt_move_means(double rate, double total, const float *sums, const float *p,
@@ -116,7 +116,7 @@ cdef class Categorical(LeafModel):
         cdef const float *probability = &self.coefficients[leaf, 0]
         cdef int i
         if slots == NULL:
-            ngdt_gather(probability, &self.label[first], n, out)
+            ngdt_gather(probability, &self.label[first], n, self.n_classes, out)
         else:
             for i in range(n):
                 out[i] = probability[self.label[slots[i]]]

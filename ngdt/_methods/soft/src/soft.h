@@ -1,9 +1,9 @@
 /* Elementwise loops of soft routing and of Adam.
  *
  * The n numbers are contiguous: the slots of a mini-batch, or the weights of a block of nodes. Each
- * function takes one pass over them, and ngdt_sum_by_label one per class up to 16 classes. No
+ * function takes one pass over them, and those of labels one per class up to 16 classes. No
  * function allocates, and outputs overlap no inputs unless one array is both. Names are those of
- * _soft/routing.pyx: a value is V, grad_value is M.
+ * routing.pyx: a value is V, grad_value is M.
  */
 #ifndef NGDT_SOFT_H
 #define NGDT_SOFT_H
@@ -65,8 +65,8 @@ void ngdt_lerp_visits(int first, int n, const float *p, const int32_t *left, con
 void ngdt_backward_visits(float gamma, int first, int n, const float *p, const int32_t *left,
                           const int32_t *right, float *state);
 
-/* out[b] = table[label[b]] */
-void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *out);
+/* out[b] = table[label[b]], for 0 <= label[b] < k */
+void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, int k, float *out);
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
 void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 
