@@ -123,10 +123,10 @@ def _class_candidates(problem, leaves):
         greedy.append(Candidate("score bands", ScoreBands()))
     if has_score and takes_model_trees(problem) and has_few_samples(problem):
         greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
-    greedy.append(Candidate("pruned", "pruned"))
+    pruned = Candidate("pruned", "pruned")
     if has_wide_tree:
-        return [*_wide_candidates(problem), *greedy, *linear]
-    return [*linear, *greedy, *_soft_class_candidates(problem)]
+        return [*_wide_candidates(problem), *greedy, pruned, *linear]
+    return [*linear, *greedy, *_soft_class_candidates(problem), pruned]
 
 
 def _wide_candidates(problem):
@@ -206,14 +206,13 @@ def _constant_candidates(problem):
     finish = (ShrinkLeaves(),)
     if problem.directions is not None:
         return _monotone_candidates(problem, finish)
-    found = [*(_tao(C, *finish) for C in policy.REGRESSION_CS),
-             Candidate("pruned, shrunk", "pruned", finish)]
+    found = [_tao(C, *finish) for C in policy.REGRESSION_CS]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", InfoGain(), (SSGD(), *finish)))
     elif not _has_few(problem):
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
                        what=", tao")
-    return found
+    return [*found, Candidate("pruned, shrunk", "pruned", finish)]
 
 
 def _monotone_candidates(problem, finish):

@@ -244,35 +244,35 @@ def table(n, p=3, loss="log_loss", n_classes=2, form=np.asarray, **fields):
     return make_problem(form(np.zeros((n, p))), np.arange(n) % n_classes, loss, **fields)
 
 
-REGRESSION = ["tao C=10", "tao C=0.1", "pruned, shrunk"]
+REGRESSION, SHRUNK = ["tao C=10", "tao C=0.1"], "pruned, shrunk"
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 TAO, BANDS, SPARSE, PRUNED = "tao C=1", "score bands", "score bands, sparse", "pruned"
-GREEDY, BINARY = [TAO, PRUNED], [TAO, BANDS, PRUNED]
+BINARY = [TAO, BANDS]
 MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
-    (table(100, max_depth=8), [*BINARY, "annealed depth=2", "annealed depth=8"]),
-    (table(100), [*BINARY, "annealed depth=2", "annealed depth=8"]),
-    (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3"]),
-    (table(100, max_depth=2), [*BINARY, "annealed depth=2"]),
-    (table(45), [*BINARY, "annealed depth=2", "annealed depth=8"]),
-    (table(44), [TAO, BANDS, SPARSE, PRUNED, "annealed depth=2", "annealed depth=8"]),
-    (table(44, n_classes=3), [*GREEDY, "annealed depth=2", "annealed depth=8"]),
-    (table(2000, p=499), [TAO, BANDS, SPARSE, PRUNED, *MIXED]),
-    (table(2000, p=501), [TAO, SPARSE, PRUNED, *MIXED]),
-    (table(100, n_classes=10), [*GREEDY, "annealed depth=4", "annealed depth=8"]),
-    (table(2000, n_classes=32), [*GREEDY, "annealed depth=5", "annealed depth=10"]),
-    (table(100_001), [*BINARY, "annealed depth=8"]),    # some of which are compared on
-    (table(3000, p=4097), [TAO, SPARSE, PRUNED, "ssgd"]),
-    (table(4001, p=4097), [*GREEDY, "ssgd"]),
+    (table(100, max_depth=8), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(100), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3", PRUNED]),
+    (table(100, max_depth=2), [*BINARY, "annealed depth=2", PRUNED]),
+    (table(45), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(44), [TAO, BANDS, SPARSE, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(44, n_classes=3), [TAO, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(2000, p=499), [TAO, BANDS, SPARSE, *MIXED, PRUNED]),
+    (table(2000, p=501), [TAO, SPARSE, *MIXED, PRUNED]),
+    (table(100, n_classes=10), [TAO, "annealed depth=4", "annealed depth=8", PRUNED]),
+    (table(2000, n_classes=32), [TAO, "annealed depth=5", "annealed depth=10", PRUNED]),
+    (table(100_001), [*BINARY, "annealed depth=8", PRUNED]),    # some of which are compared on
+    (table(3000, p=4097), [TAO, SPARSE, "ssgd", PRUNED]),
+    (table(4001, p=4097), [TAO, "ssgd", PRUNED]),
     (table(100, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
-    (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", *GREEDY]),
-    (table(100, loss="squared_error"), [*REGRESSION, "pruned"]),
-    (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, "pruned"]),
-    (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], "pruned"]),
-    (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT, "pruned"]),
+    (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", TAO, PRUNED]),
+    (table(100, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
+    (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
+    (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], SHRUNK, "pruned"]),
+    (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected
@@ -289,12 +289,12 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(2000, loss="squared_error"), "linear", LINEAR),
     (table(100, p=501, loss="squared_error"), "linear", ["linear", "model tree"]),
     (table(100, p=501, loss="squared_error"), "auto",
-     [*REGRESSION, "pruned", "linear", "model tree"]),
+     [*REGRESSION, SHRUNK, "pruned", "linear", "model tree"]),
     (table(4001, p=501, loss="squared_error"), "linear", ["linear"]),
     (table(9000, p=334, loss="squared_error"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared_error"), "linear", LINEAR),
-    (table(100, loss="huber"), "auto", [*REGRESSION, "pruned"]),
-    (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=8"]),
+    (table(100, loss="huber"), "auto", [*REGRESSION, SHRUNK, "pruned"]),
+    (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
     (table(2000, p=150), "auto", [LOGISTIC[0], *names(table(2000, p=150))]),
     (table(2000, p=150), "linear", [LOGISTIC[0], "linear"]),
@@ -396,15 +396,15 @@ def test_the_penalty_that_is_given():
     (make_problem(np.arange(2000.0)[:, None] * np.arange(1, 65), np.arange(2000) % 2,
                   standardize=True), False)])
 def test_soft_trees_are_shown_mixed_samples_of_some_thousand_images(given, is_mixed):
-    last = default_candidates(given)[-1]
-    assert (last.name == "annealed depth=8, mixed") == is_mixed
-    for optimizers in (last.optimizers, last.final or last.optimizers):
+    soft = default_candidates(given)[-2]  # before the pruned tree
+    assert (soft.name == "annealed depth=8, mixed") == is_mixed
+    for optimizers in (soft.optimizers, soft.final or soft.optimizers):
         assert (optimizers[0].mixing > 0) == is_mixed
 
 
 def test_few_samples_get_few_steps():
     for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
-        annealed = default_candidates(table(n))[-1]
+        annealed = default_candidates(table(n))[-2]
         assert str(annealed.optimizers) == str((Annealed(steps=steps),))
         assert str(annealed.final) == str(expected)
 
