@@ -1,4 +1,4 @@
-"""Predictions of leaves as text: values, formulas of linear leaves, or tables of their terms.
+"""Predictions of leaves as text: values, or formulas of linear leaves.
 
 A formula that shows all its features predicts for each sample of the summary what the tree does, up
 to half a unit in the last of the digits that are asked for.
@@ -242,62 +242,6 @@ def _center(captions, leaf, feature):
     return Decimal(0) if abs(mean) <= tolerance else _near(mean, 1, tolerance)
 
 
-class LinearTable:
-    """The numbers of a linear leaf: a row for each feature, a column for each sum.
-
-    Parameters
-    ----------
-    captions : Captions
-    leaf : int
-    n_terms, digits
-        As for `formula_of`.
-
-    Attributes
-    ----------
-    title : str
-        What the sums are.
-    heads : list of str
-        Names of the classes, names or numbers of the targets; empty if there is a single sum.
-    constants : list of Decimal
-        What the sums begin with.
-    names : list of str
-        What the slopes are multiplied with: the features that are shown, the largest effect first;
-        those of a column are together.
-    slopes : list of list of Decimal
-        For each feature, the slope of each sum.
-    effect : ndarray of shape (n_shown,)
-        The largest effect of each feature on a sum, in units of the largest of all.
-    limits : list of list of Decimal
-        The smallest and the largest predictions; empty if there are none.
-    hidden : str
-        What is not shown, as text.
-    """
-
-    def __init__(self, captions, leaf, n_terms, digits):
-        names = captions.class_names
-        self.title, self.heads = "prediction", []
-        if has_log_odds(captions):
-            self.title = f"log-odds of {one_line(names[1])} against {one_line(names[0])}"
-            captions = log_odds_of(captions)
-        elif names is not None:
-            self.title, self.heads = "score of each class", [one_line(name) for name in names]
-        elif captions.tree.n_outputs > 1:
-            self.title = "prediction of each target"
-            names = captions.target_names or range(captions.tree.n_outputs)
-            self.heads = [one_line(str(name)) for name in names]
-        largest = np.abs(captions.tree.slopes[leaf]).max(axis=0)
-        features, effect = terms = _by_column(captions, *terms_of(captions, largest), n_terms)
-        formulas = [formula_of(captions, leaf, output, n_terms, digits, terms=terms)
-                    for output in range(captions.tree.n_outputs)]
-        self.constants = [formula.constant for formula in formulas]
-        self.names = [difference(captions, *each) for each in zip(
-            features[:n_terms], formulas[0].centers, strict=True)]
-        self.slopes = list(zip(*(formula.slopes for formula in formulas), strict=True))
-        self.limits = list(zip(*(formula.limits for formula in formulas), strict=True))
-        self.effect = effect[:n_terms]
-        self.hidden = hidden_terms(captions, effect, n_terms)
-
-
 def is_linear_model(tree):
     """Return whether a tree is a single linear leaf.
 
@@ -310,14 +254,3 @@ def is_linear_model(tree):
     bool
     """
     return tree.n_internal == 0 and has_slopes(tree)
-
-
-def _by_column(captions, features, effect, n_terms):
-    """Features and their effects; of those that are shown, a column's follow the first of them."""
-    columns = [captions.features[j].column for j in features]
-    _, first, column = np.unique(columns, return_index=True, return_inverse=True)
-    place = first[column]
-    if n_terms is not None:
-        place[n_terms:] = len(place)
-    order = np.argsort(place, kind="stable")
-    return features[order], effect[order]

@@ -10,13 +10,13 @@ from ngdt._core.structure import has_slopes
 from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.conditions import is_sum
 from ngdt._inspection.leaf_formulas import (
-    LinearTable,
+    difference,
     formula_of,
     has_log_odds,
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import DEFAULT_TERMS, with_targets
+from ngdt._inspection.rules import DEFAULT_TERMS, terms_of, with_targets
 from ngdt._util.numbers import format_number, format_probability
 from ngdt._util.text import one_line, wrapped
 
@@ -112,21 +112,44 @@ def leaf_block(captions, leaf, n_terms, digits=None, counted="", indent=""):
 
 
 def _table_lines(captions, leaf, n_terms, digits):
-    table = LinearTable(captions, leaf, n_terms, digits)
-    rows = [
-        ("", list(map(format_number, table.constants))),
-        *((f"* {name}", list(map(_signed, slopes)))
-          for name, slopes in zip(table.names, table.slopes, strict=True)),
-        *((name, list(map(format_number, numbers)))
-          for name, numbers in zip(("at least", "at most"), table.limits, strict=False))]
-    columns = [_aligned(texts, head) for texts, head in zip(
-        zip(*(numbers for _, numbers in rows), strict=True), table.heads or [""], strict=True)]
-    lines = [
-        "    " + "  ".join([*cells, name]).rstrip()
-        for name, *cells in zip(["", *(name for name, _ in rows)], *columns, strict=True)]
-    if table.hidden:
-        lines.insert(2 + len(table.names), f"    {table.hidden}")
-    return [f"{table.title}:", *(lines if table.heads else lines[1:])]
+    """A linear leaf as a table: a line for each feature, a column for each sum."""
+    names, title, heads = captions.class_names, "prediction", []
+    if has_log_odds(captions):
+        title = f"log-odds of {one_line(names[1])} against {one_line(names[0])}"
+        captions = log_odds_of(captions)
+    elif names is not None:
+        title, heads = "score of each class", names
+    elif captions.tree.n_outputs > 1:
+        title = "prediction of each target"
+        heads = captions.target_names or range(captions.tree.n_outputs)
+    heads = [one_line(str(head)) for head in heads]
+    largest = np.abs(captions.tree.slopes[leaf]).max(axis=0)
+    terms = _by_column(captions, *terms_of(captions, largest), n_terms)
+    formulas = [formula_of(captions, leaf, output, n_terms, digits, terms=terms)
+                for output in range(captions.tree.n_outputs)]
+    columns = [
+        _aligned([head, format_number(each.constant), *map(_signed, each.slopes),
+                  *map(format_number, each.limits)])
+        for head, each in zip(heads or [""], formulas, strict=True)]
+    first = formulas[0]
+    shown = [f"* {difference(captions, *each)}"
+             for each in zip(first.features, first.centers, strict=True)]
+    labels = ["", "", *shown, *("at least", "at most")[:len(first.limits)]]
+    lines = ["    " + "  ".join(row).rstrip() for row in zip(*columns, labels, strict=True)]
+    if first.hidden:
+        lines.insert(2 + len(shown), f"    {first.hidden}")
+    return [f"{title}:", *(lines if heads else lines[1:])]
+
+
+def _by_column(captions, features, effect, n_terms):
+    """Features and their effects; of those that are shown, a column's follow the first of them."""
+    columns = [captions.features[j].column for j in features]
+    _, first, column = np.unique(columns, return_index=True, return_inverse=True)
+    place = first[column]
+    if n_terms is not None:
+        place[n_terms:] = len(place)
+    order = np.argsort(place, kind="stable")
+    return features[order], effect[order]
 
 
 def _signed(number):
@@ -134,8 +157,9 @@ def _signed(number):
     return text if text.startswith("-") or not number else f"+{text}"
 
 
-def _aligned(texts, head):
-    """Texts of numbers and the head of their column, of equal widths, with points in one line."""
+def _aligned(column):
+    """A column of equal widths: its head, and texts of numbers, whose points are in one line."""
+    head, *texts = column
     parts = [text.partition(".") for text in texts]
     before = max(len(whole) for whole, _, _ in parts)
     after = max(len(point + rest) for _, point, rest in parts)
