@@ -149,12 +149,14 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
     slopes = slopes[features]
     if not len(features):
         value, limits = np.clip(value, *limits) if len(limits) else value, ()
-    hidden = hidden_terms(captions, effect, n_terms)
+    hidden, shown = hidden_terms(captions, effect, n_terms), features[:n_terms]
+    as_it_is = Formula(
+        exact(value), shown, [*map(exact, slopes[:n_terms])], [Decimal(0)] * len(shown),
+        [*map(exact, limits)], hidden)
     if digits is None and summary is None and not hidden:
-        return _exact(value, features, slopes, limits)
+        return as_it_is
     digits = digits or DEFAULT_DIGITS
     tolerance = tolerance_of(captions, output, digits)
-    shown = features[:n_terms]
     centers = [_center(captions, leaf, feature) for feature in shown]
     # Where the constant holds: at the written centers, and at the means of hidden features.
     point = np.zeros(len(features))
@@ -174,16 +176,10 @@ def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
                 slopes, np.abs(center - point) + half_range, size, tolerance, digits)
             room = tolerance - error
     if not (room > 0 and np.isfinite(constant)):
-        return _exact(value, features, slopes, limits)
+        return as_it_is
     return Formula(
         _near(constant, digits, room), shown, rounded, centers,
         [_near(limit, digits, tolerance) for limit in limits], hidden)
-
-
-def _exact(value, features, slopes, limits):
-    return Formula(
-        exact(value), features, [*map(exact, slopes)], [Decimal(0)] * len(features),
-        [*map(exact, limits)])
 
 
 def _near(value, digits, tolerance):

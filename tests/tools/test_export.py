@@ -577,6 +577,15 @@ def test_a_linear_model_of_several_sums_has_a_column_for_each():
         "prediction of each target:\n")
 
 
+def test_a_table_hides_terms_of_sums_that_overflow():
+    X = 1e10 + np.arange(9.0).reshape(3, 3) ** 2
+    tree = Tree(np.empty((0, 3)), [], [], [], [[7.0]], slopes=[[[1e300, 1e299, 1e298]]])
+    title, constant, term, hidden = rules_text(tree, X=X, n_terms=1).splitlines()
+    assert (title, constant.split(), term.split()) == (
+        "prediction:", ["7"], ["+1e+300", "*", "x0"])
+    assert hidden.startswith("    + 2 more (")
+
+
 @pytest.fixture(scope="module")
 def long_lines():
     """A tree of one split, with ten weights, and two leaves with ten slopes each."""
