@@ -1,6 +1,7 @@
 """Changes of a sample that lead to another prediction: what they change, and how far."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from ngdt._encoding.columns import column_indices
 from ngdt._util.numbers import format_number, shortest, whole_digits
 from ngdt._util.text import one_line
 from ngdt._util.validation import check_counts
+from ngdt.explanation._axes import Box, nearest_on_axes
 from ngdt.explanation._context import DIGITS, Prediction, beside, deviations
 
 # By how much a new value may be rounded, in standard deviations.
@@ -82,49 +84,137 @@ class Change:
         return f"<Change: {self}>"
 
 
-class Columns:
-    """The columns of a sample, and the features that they are encoded as.
+class Search:
+    """Search for changes of a sample that lead to a goal.
 
     Parameters
     ----------
-    context : Context
-    row : Row
-        The sample.
-    fixed : array-like
-        Names or indices of the columns that may not change, or a mask.
+    explanation : Explanation
+        Of the prediction for the sample.
+    target, fixed, within_range
+        As for `Explanation.changes_of_one_column`.
+
+    Attributes
+    ----------
+    goal : ClassGoal, RangeGoal or LeafGoal
+    box : Box
+        The points that the sample may change to.
     """
 
-    def __init__(self, context, row, fixed):
-        self.context, self.row = context, row
+    def __init__(self, explanation, target, fixed, within_range):
+        self.goal, self._explanation = explanation._goal(target), explanation
+        self._context, self._row = context, _ = explanation._context, explanation._row
+        limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
+        self.box = Box(*limits, context.std, context.is_whole)
         fixed = column_indices("fixed", fixed, context.captions.column_names)
         self._free = context.used_columns.difference(fixed)
 
-    def name_of(self, feature):
-        """Name of the column of a feature."""
-        return self.context.captions.column_names[self.context.features[feature].column]
+    def meets(self, points):
+        """Return whether encoded samples meet the goal, bool of shape (n,)."""
+        return self.goal.accepts(*self._explanation._outputs_of(np.ascontiguousarray(points)))
 
-    def numbers(self, *, is_binary=False):
+    def of_one_column(self):
+        """The smallest change of each single column that meets the goal.
+
+        Returns
+        -------
+        list of Change
+            The smallest first; those of categories and missing numbers last.
+        """
+        numbers, is_gap = self._numbers()
+        found = self._of_numbers(self._row.x, numbers[~is_gap])
+        found.sort(key=lambda change: change.distance)
+        for feature in numbers[is_gap]:
+            found += self._of_numbers(self._filled(feature), np.array([feature]), is_gap=True)
+        for feature, before, value, sample in self._with_other_values():
+            prediction, is_met = self._predict(sample)
+            if is_met:
+                name = self._name_of(feature)
+                found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
+                                    {name: category_text(value)}))
+        return found
+
+    def of_all_numbers(self, nearest):
+        """The smallest change of all free numbers together that meets the goal.
+
+        Parameters
+        ----------
+        nearest : callable
+            As `Regions.nearest`.
+
+        Returns
+        -------
+        Change or None
+        """
+        numbers, is_gap = self._numbers()
+        x, free = self._row.x, numbers[~is_gap]
+        scale = np.zeros(len(x))
+        scale[free] = self._context.std[free]
+        sample, distance = nearest(x, scale)
+        if sample is None:
+            return None
+        lengths = np.abs(sample - x)[free] / scale[free]
+        moved = [j for j in free[np.argsort(-lengths, kind="stable")].tolist() if sample[j] != x[j]]
+        values = {self._name_of(j): float(sample[j]) for j in moved}
+        before = {self._name_of(j): float(x[j]) for j in moved}
+        return Change(
+            values, before, distance, self._predict(sample)[0], sample,
+            {name: _rounded_away(value, before[name]) for name, value in values.items()})
+
+    def _of_numbers(self, start, features, is_gap=False):
+        """The smallest change of each of some features from a sample, which may lack them."""
+        nearest = nearest_on_axes(self._boundaries, self.meets, self.box, start, features)
+        return [self._of_number(start, *each, is_gap) for each in nearest.items()]
+
+    def _of_number(self, start, feature, value, is_gap):
+        std = self._context.std[feature]
+
+        def fits(number):
+            return abs(number - value) <= MAX_ROUNDING * std and (
+                self._predict(_changed(start, feature, number))[1])
+
+        name, sample = self._name_of(feature), _changed(start, feature, value)
+        text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
+        before, distance = (None, np.nan) if is_gap else (
+            float(start[feature]), float(abs(value - start[feature]) / std))
+        return Change({name: value}, {name: before}, distance, self._predict(sample)[0], sample,
+                      {name: text})
+
+    @cached_property
+    def _boundaries(self):
+        return self._explanation._boundaries(self.goal)
+
+    def _predict(self, sample):
+        """The prediction for an encoded sample, and whether that meets the goal."""
+        leaf, outputs = self._explanation._outputs_of(sample[None])
+        return self._context.prediction(outputs[0]), self.goal.accepts(leaf, outputs)[0]
+
+    def _name_of(self, feature):
+        """Name of the column of a feature."""
+        return self._context.captions.column_names[self._context.features[feature].column]
+
+    def _numbers(self, *, is_binary=False):
         """Features that are numbers of free columns, and whether each is missing.
 
         Either those with two values in the training samples, or the others.
         """
         numbers = self._of_kind("number")
-        numbers = numbers[self.context.is_binary[numbers] == is_binary]
-        gaps = [self.context.features[j].column in self.row.gaps for j in numbers]
+        numbers = numbers[self._context.is_binary[numbers] == is_binary]
+        gaps = [self._context.features[j].column in self._row.gaps for j in numbers]
         return numbers, np.array(gaps, dtype=bool)
 
     def _of_kind(self, kind):
         """Features of this kind of the free columns."""
-        return np.array([j for j, feature in enumerate(self.context.features)
+        return np.array([j for j, feature in enumerate(self._context.features)
                          if feature.kind == kind and feature.column in self._free], dtype=int)
 
-    def filled(self, feature):
+    def _filled(self, feature):
         """The sample with the mean in place of a missing number."""
-        column = self.context.features[feature].column
-        is_indicator = [each[:2] == (column, "missing") for each in self.context.features]
-        return _changed(self.row.x, is_indicator, 0.0)
+        column = self._context.features[feature].column
+        is_indicator = [each[:2] == (column, "missing") for each in self._context.features]
+        return _changed(self._row.x, is_indicator, 0.0)
 
-    def with_other_values(self):
+    def _with_other_values(self):
         """Samples in which one free column has another category, or the other one of two numbers.
 
         Yields
@@ -136,30 +226,30 @@ class Columns:
         sample : ndarray of shape (n_features,)
         """
         yield from self._with_other_categories()
-        for j, is_gap in zip(*self.numbers(is_binary=True), strict=True):
-            sample = self.filled(j) if is_gap else self.row.x
-            read = bool if j in self.context.captions.booleans else float
-            for value in (self.context.low[j], self.context.high[j]):
+        for j, is_gap in zip(*self._numbers(is_binary=True), strict=True):
+            sample = self._filled(j) if is_gap else self._row.x
+            read = bool if j in self._context.captions.booleans else float
+            for value in (self._context.low[j], self._context.high[j]):
                 if is_gap or value != sample[j]:
                     before = None if is_gap else read(sample[j])
                     yield j, before, read(value), _changed(sample, j, value)
 
     def _with_other_categories(self):
-        of_column = {}
+        features, of_column = self._context.features, {}
         for j in self._of_kind("category"):
-            of_column.setdefault(self.context.features[j].column, []).append(j)
+            of_column.setdefault(features[j].column, []).append(j)
         for column, indicators in of_column.items():
             groups = [(j, group, number) for j in indicators for group, number in (
-                (self.context.features[j].categories, 1.0), (self.context.features[j].others, 0.0))]
-            own = [group for j, group, number in groups if group and self.row.x[j] == number]
+                (features[j].categories, 1.0), (features[j].others, 0.0))]
+            own = [group for j, group, number in groups if group and self._row.x[j] == number]
             before = _Unnamed("rare" if own else "unknown")
-            if column in self.row.gaps:
+            if column in self._row.gaps:
                 before = None
             elif own and len(own[0]) == 1:
                 before = own[0][0]
             for j, group, number in groups:
                 if group and group not in own and group[0] is not None:
-                    cleared = _changed(self.row.x, indicators, 0.0)
+                    cleared = _changed(self._row.x, indicators, 0.0)
                     yield j, before, group[0], _changed(cleared, j, number)
 
 
@@ -168,88 +258,6 @@ def _changed(x, features, value):
     sample = x.copy()
     sample[features] = value
     return sample
-
-
-def changes_of_one_column(columns, predict, nearest_on_axes):
-    """The smallest change of each single column that meets a goal.
-
-    Parameters
-    ----------
-    columns : Columns
-    predict : callable
-        Takes an encoded sample, and returns its prediction, and whether that meets the goal.
-    nearest_on_axes : callable
-        As the function of this name, of a sample and of features only.
-
-    Returns
-    -------
-    list of Change
-        The smallest first; those of categories and missing numbers last.
-    """
-    numbers, is_gap = columns.numbers()
-    found = [
-        _change_of_number(columns, predict, columns.row.x, feature, value)
-        for feature, value in nearest_on_axes(columns.row.x, numbers[~is_gap]).items()]
-    found.sort(key=lambda change: change.distance)
-    for feature in numbers[is_gap]:
-        start = columns.filled(feature)
-        found += [
-            _change_of_number(columns, predict, start, feature, value, is_gap=True)
-            for value in nearest_on_axes(start, np.array([feature])).values()]
-    for feature, before, value, sample in columns.with_other_values():
-        prediction, is_met = predict(sample)
-        if is_met:
-            name = columns.name_of(feature)
-            found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
-                                {name: category_text(value)}))
-    return found
-
-
-def _change_of_number(columns, predict, start, feature, value, is_gap=False):
-    std = columns.context.std[feature]
-
-    def fits(number):
-        return abs(number - value) <= MAX_ROUNDING * std and (
-            predict(_changed(start, feature, number))[1])
-
-    name, sample = columns.name_of(feature), _changed(start, feature, value)
-    text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
-    before, distance = (None, np.nan) if is_gap else (
-        float(start[feature]), float(abs(value - start[feature]) / std))
-    return Change(
-        {name: value}, {name: before}, distance, predict(sample)[0], sample, {name: text})
-
-
-def change_of_all_numbers(columns, predict, nearest):
-    """The smallest change of all free numbers together that meets a goal.
-
-    Parameters
-    ----------
-    columns : Columns
-    predict : callable
-        As for `changes_of_one_column`.
-    nearest : callable
-        As `Regions.nearest`.
-
-    Returns
-    -------
-    Change or None
-    """
-    numbers, is_gap = columns.numbers()
-    scale = np.zeros(len(columns.row.x))
-    free = numbers[~is_gap]
-    scale[free] = columns.context.std[free]
-    x = columns.row.x
-    sample, distance = nearest(x, scale)
-    if sample is None:
-        return None
-    lengths = np.abs(sample - x)[free] / scale[free]
-    moved = [j for j in free[np.argsort(-lengths, kind="stable")].tolist() if sample[j] != x[j]]
-    values = {columns.name_of(j): float(sample[j]) for j in moved}
-    before = {columns.name_of(j): float(x[j]) for j in moved}
-    return Change(
-        values, before, distance, predict(sample)[0], sample,
-        {name: _rounded_away(value, before[name]) for name, value in values.items()})
 
 
 def _rounded_away(value, before):

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
-from ngdt.explanation._axes import Box, nearest_on_axes
-from ngdt.explanation._changes import Columns, changes_of_one_column
+from ngdt.explanation._changes import Search
 from ngdt.explanation._context import Context, Prediction, Row
 from ngdt.explanation._goals import ClassGoal, RangeGoal
 
@@ -40,20 +38,6 @@ class Explanation(ABC):
     def _boundaries(self, goal):
         """The sums at whose limits predictions may change, as for `nearest_on_axes`."""
 
-    def _meets(self, goal, points):
-        return goal.accepts(*self._outputs_of(np.ascontiguousarray(points)))
-
-    def _predict(self, goal, sample):
-        leaf, outputs = self._outputs_of(sample[None])
-        return self._context.prediction(outputs[0]), goal.accepts(leaf, outputs)[0]
-
-    def _search(self, target, fixed, within_range):
-        """The goal, the columns that may change, and the limits of the changes."""
-        context = self._context
-        limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
-        return (self._goal(target), Columns(context, self._row, fixed),
-                Box(*limits, context.std, context.is_whole))
-
     def changes_of_one_column(self, target=None, fixed=(), within_range=True):
         """The smallest change of each single column that changes the prediction.
 
@@ -80,12 +64,10 @@ class Explanation(ABC):
             numbers and of numbers with two values. Columns that cannot change the prediction alone
             are left out.
         """
-        goal, columns, box = self._search(target, fixed, within_range)
+        search = Search(self, target, fixed, within_range)
         # Features that did not vary have no unit, and sums near the largest number overflow.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return changes_of_one_column(
-                columns, partial(self._predict, goal),
-                partial(nearest_on_axes, self._boundaries(goal), partial(self._meets, goal), box))
+            return search.of_one_column()
 
     def text(self, n_terms=3):
         """The explanation as text.

@@ -31,14 +31,12 @@ class Regions:
     Parameters
     ----------
     tree : Tree
-    goal : ClassGoal, RangeGoal or LeafGoal
-    meets : callable
-        Takes points, and returns whether each meets the goal.
-    box : Box
+    search : Search
+        Has the goal, and the points that the sample may change to.
     """
 
-    def __init__(self, tree, goal, meets, box):
-        self._tree, self._goal, self._meets, self._box = tree, goal, meets, box
+    def __init__(self, tree, search):
+        self._tree, self._search, self._box = tree, search, search.box
         self._path = tree.ancestors()
 
     def _of_leaf(self, leaf):
@@ -48,7 +46,7 @@ class Regions:
         nodes, side = self._path.indices[own], self._path.data[own].astype(np.float64)
         # Left: w @ z <= t. Right: -w @ z < -t.
         A, b = -side[:, None] * tree.dense_weights(nodes), -side * tree.thresholds[nodes]
-        for slopes, limits, size, is_strict in conditions_of(self._goal, tree, leaf):
+        for slopes, limits, size, is_strict in conditions_of(self._search.goal, tree, leaf):
             yield (np.vstack([A, slopes]), np.concatenate([b, limits]),
                    np.concatenate([np.abs(b), size]),
                    np.concatenate([side > 0, np.full(len(limits), is_strict)]))
@@ -102,7 +100,7 @@ class Regions:
                 continue
             points = np.clip(self._rounded(x, step), low, high)
             points = points[np.isfinite(points).all(axis=1)]
-            points = points[self._meets(points)] if len(points) else points
+            points = points[self._search.meets(points)] if len(points) else points
             if len(points):
                 moved = scale > 0
                 distance = np.linalg.norm((points - x)[:, moved] / scale[moved], axis=1)

@@ -1,7 +1,6 @@
 """Explanations of the predictions of a tree."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import is_sum, repeats_root
 from ngdt._util.numbers import format_value
 from ngdt._util.text import one_line, wrapped
-from ngdt.explanation._changes import change_of_all_numbers
+from ngdt.explanation._changes import Search
 from ngdt.explanation._context import Context, Prediction, encoded_rows, format_prediction
 from ngdt.explanation._explanations import Explains, Explanation
 from ngdt.explanation._goals import LeafGoal, conditions_of
@@ -126,14 +125,11 @@ class TreeExplanation(Explanation):
         Change or None
             None if nothing that may change leads to the target.
         """
-        goal, columns, box = self._search(target, fixed, within_range)
-        regions = Regions(self._context.captions.tree, goal, partial(self._meets, goal), box)
+        search = Search(self, target, fixed, within_range)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            together = change_of_all_numbers(columns, partial(self._predict, goal), regions.nearest)
-        if not box.is_whole.any():
-            return together
-        # A single number may be rounded by less than several.
-        found = [together, *self.changes_of_one_column(target, fixed, within_range)]
+            found = [search.of_all_numbers(Regions(self._context.captions.tree, search).nearest)]
+            if search.box.is_whole.any():       # one may be rounded by less than several
+                found += search.of_one_column()
         return min((each for each in found if each is not None and np.isfinite(each.distance)),
                    key=lambda change: change.distance, default=None)
 
