@@ -195,6 +195,41 @@ def node_means(tree, at_leaf, weight):
     return means
 
 
+def traverse(tree, max_depth=None, right_first=frozenset()):
+    """Traverse a tree depth-first, left before right.
+
+    Parameters
+    ----------
+    tree : Tree
+    max_depth : int or None, default=None
+        Levels of splits to traverse.
+    right_first : collection of int, default=frozenset()
+        Nodes whose right child comes before the left one.
+
+    Yields
+    ------
+    type : {"split", "else", "end", "leaf", "cut"}
+        A split comes before its first subtree, "else" between the two, and "end" after the second
+        one. "cut" stands for a subtree that is left out.
+    id : int
+        Id of the node or the leaf.
+    depth : int
+        Number of splits above the node or leaf.
+    """
+    # An explicit stack: a chain may be deeper than Python's recursion limit.
+    stack = [(None, 0 if tree.n_internal else ~0, 0)]
+    while stack:
+        type_, item, depth = stack.pop()
+        if type_ is None:
+            type_ = "leaf" if item < 0 else "cut" if depth == max_depth else "split"
+        yield type_, ~item if type_ == "leaf" else item, depth
+        if type_ == "split":
+            children = [int(tree.children_left[item]), int(tree.children_right[item])]
+            first, second = reversed(children) if item in right_first else children
+            stack += [("end", item, depth), (None, second, depth + 1),
+                      ("else", item, depth), (None, first, depth + 1)]
+
+
 def number_depth_first(root, children_of):
     """Number the nodes and leaves of a linked tree depth first, left first.
 

@@ -6,13 +6,13 @@ import textwrap
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._core.structure import child_ids
+from ngdt._core.structure import child_ids, traverse
 from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
 from ngdt.export._model import leaf_values
-from ngdt.export._parts import leaf_lines, terms_to_show, traverse, writable
+from ngdt.export._parts import leaf_lines, terms_to_show, writable
 
 _WIDTH = 40     # of a line of a label, in characters
 _HUE = 0.08     # of regression: orange

@@ -9,7 +9,7 @@ from string import Template
 
 import numpy as np
 
-from ngdt._core.structure import has_slopes, sums_below
+from ngdt._core.structure import has_slopes, sums_below, traverse
 from ngdt._inspection.conditions import first_condition, is_sum, repeats_root, right_first
 from ngdt._inspection.leaf_formulas import (
     formula_of,
@@ -30,7 +30,6 @@ from ngdt.export._parts import (
     note_on_missing,
     note_on_shrinkage,
     terms_to_show,
-    traverse,
     writable,
 )
 from ngdt.plotting._style import class_colors

@@ -4,11 +4,12 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
+from ngdt._core.structure import traverse
 from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
-from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, traverse, writable
+from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, writable
 
 # A sum of terms, with its limit.
 _OF_SUM = re.compile(r"(.* \* .*) ((?:<=|>) \S+)")

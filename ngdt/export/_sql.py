@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._core.structure import traverse
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt.export._encoded_columns import NumberColumn
 from ngdt.export._model import ExportedModel, leaf_values
-from ngdt.export._parts import check_writable, traverse
+from ngdt.export._parts import check_writable
 from ngdt.export._sql_terms import condition, in_groups, literal, quoted, weighted_sum
 from ngdt.pruning._equal import merge_same_leaves
 

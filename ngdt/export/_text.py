@@ -1,5 +1,6 @@
 """Trees as nested conditions."""
 
+from ngdt._core.structure import traverse
 from ngdt._estimators.base import ObliqueTree
 from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.path_constants import readable_captions
@@ -12,7 +13,6 @@ from ngdt.export._parts import (
     note_on_missing,
     note_on_shrinkage,
     terms_to_show,
-    traverse,
     writable,
 )
 

@@ -1,5 +1,7 @@
 """Positions of the nodes of a tree in a plot."""
 
+from ngdt._core.structure import traverse
+
 
 def children(tree, node, right_first=frozenset()):
     """Children of a node, from left to right in the plot.
@@ -26,20 +28,16 @@ def depths(tree, max_depth):
     Parameters
     ----------
     tree : Tree
-    max_depth : int
+    max_depth : int or None
 
     Returns
     -------
     dict of {int: int}
         By id, as in the tree.
     """
-    depth = {}
-    stack = [(0 if tree.n_internal else ~0, 0)]
-    while stack:    # an explicit stack: a chain may be deeper than Python's recursion limit
-        item, depth[item] = stack.pop()
-        if item >= 0 and depth[item] < max_depth:
-            stack += [(child, depth[item] + 1) for child in reversed(children(tree, item))]
-    return depth
+    return {
+        ~item if type_ == "leaf" else item: depth
+        for type_, item, depth in traverse(tree, max_depth) if type_ in ("split", "cut", "leaf")}
 
 
 def centers(tree, depth, width, gap, right_first=frozenset()):

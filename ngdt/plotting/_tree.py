@@ -139,8 +139,7 @@ class _Plan:
 
     def __init__(self, contents, max_depth):
         self._contents, self._tree = contents, contents.captions.tree
-        self._depth = depths(
-            self._tree, max(1, self._tree.max_depth) if max_depth is None else max_depth)
+        self._depth = depths(self._tree, max_depth)
         self._n_leaves = sums_below(self._tree, np.ones(self._tree.n_leaves))
         self._boxes = {item: self._box(item) for item in self._depth}
         widths = {item: box.width for item, box in self._boxes.items()}
