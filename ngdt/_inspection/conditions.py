@@ -8,12 +8,10 @@ import numpy as np
 from ngdt._core.structure import parents
 from ngdt._inspection.rules import category_rule_of, factor, rule_of
 from ngdt._util.numbers import format_number
-from ngdt._util.text import one_line
+from ngdt._util.text import one_line, typeset
 
 # Relations of conditions for the left child, and their opposites for the right child.
 _OPPOSITE = {"<=": ">", ">=": "<"}
-# How plots and pages write relations.
-_SIGNS = {"<=": "≤", ">=": "≥"}
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,18 @@ class Condition:
     or_missing: bool = False
 
     def __str__(self):
-        return self._written(self.relation, "-")
+        return self._written()
 
     @property
     def typeset(self):
-        """The condition of a left child with the signs of plots and pages."""
-        return self._written(_SIGNS.get(self.relation), "−")
+        """The condition with the signs of plots and pages."""
+        return self._written(typeset)
 
-    def _written(self, relation, minus):
+    def _written(self, style=str):
         if not self.relation:
             return self.subject
-        limit = format_number(self.limit).replace("-", minus)
-        return f"{self.subject} {relation} {limit}{' (or missing)' * self.or_missing}"
+        limit = style(f"{self.relation} {format_number(self.limit)}")
+        return f"{self.subject} {limit}{' (or missing)' * self.or_missing}"
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):

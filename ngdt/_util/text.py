@@ -37,6 +37,11 @@ def one_line(name):
     return visible(name) or '""'
 
 
+def typeset(text):
+    """The text of a number, or of a limit, with the signs of plots and pages."""
+    return text.replace("<=", "≤").replace(">=", "≥").replace("-", "−")
+
+
 def wrapped(text, indent=""):
     """Lines of a text of terms or of a list: several if one has more than 100 characters.
 

@@ -22,7 +22,7 @@ from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import factor, hidden_terms, rule_of, terms_of, with_targets
 from ngdt._util.container import writing
 from ngdt._util.numbers import count, format_number, format_probability, place_between
-from ngdt._util.text import visible
+from ngdt._util.text import typeset, visible
 from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     leaf_block,
@@ -181,7 +181,7 @@ class _Nodes:
         rule, terms = condition.typeset, ""
         if is_sum(captions, node) and not repeats_root(captions, node):
             of_node = rule_of(captions, node, self._n_terms, self._digits)
-            rule = f"sum ≤ {_number(of_node.threshold)}"
+            rule = typeset(f"sum <= {format_number(of_node.threshold)}")
             terms = self._terms(
                 captions.tree.dense_weights([node])[0], of_node.features, of_node.weights)
         if not condition.is_certain:
@@ -250,8 +250,8 @@ class _Nodes:
         rows = []
         for j, number, length in zip(features, numbers, effect, strict=False):
             name, bar = _name(factor(captions, j)), _bar(weights[j] > 0, length)
-            rows.append(f'<tr><td class="number">{_number(number)}</td><td>× {name}</td>'
-                        f"<td>{bar}</td></tr>")
+            rows.append(f'<tr><td class="number">{typeset(format_number(number))}</td>'
+                        f"<td>× {name}</td><td>{bar}</td></tr>")
         hidden = hidden_terms(captions, effect, self._n_terms)
         caption = f"<caption>{escaped(hidden)}</caption>" if hidden else ""
         return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
@@ -293,10 +293,6 @@ def escaped(text):
 
 def _name(name):
     return f"<bdi>{escaped(name)}</bdi>"
-
-
-def _number(number):
-    return format_number(number).replace("-", "−")
 
 
 def _bar(is_positive, share):

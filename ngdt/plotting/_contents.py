@@ -19,6 +19,7 @@ from ngdt._inspection.rules import (
     with_targets,
 )
 from ngdt._util.numbers import count, format_number, format_probability, place_between, shortest
+from ngdt._util.text import typeset
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Text
 from ngdt.plotting._style import DARK, class_colors, short, shortened
 
@@ -109,7 +110,7 @@ class Contents:
         rule = rule_of(captions, node, DEFAULT_TERMS, digits)
         weights = captions.tree.dense_weights([node])[0]
         numbers, threshold, about = _short_numbers(rule, digits)
-        limit = f"sum ≤ {about}{_minus(format_number(threshold))}"
+        limit = f"sum ≤ {about}{typeset(format_number(threshold))}"
         if repeats_root(captions, node):
             return [Text([f"the same {limit}"])]
         return [*self._bars(weights, rule.features, numbers, DEFAULT_TERMS), Text([limit])]
@@ -118,7 +119,7 @@ class Contents:
         """The largest terms of a sum as bars, and a line on the others."""
         _, effect = terms_of(self.captions, weights)
         names = [
-            f"{_minus(format_number(number))} × {self._factors[j]}"
+            f"{typeset(format_number(number))} × {self._factors[j]}"
             for j, number in zip(features, numbers, strict=True)]
         lengths = np.sign(weights[features]) * effect[:len(features)]
         bars = Bars(names, lengths[None], [[DARK] * len(names)])
@@ -149,7 +150,8 @@ class Contents:
             return [*blocks, shares] if self.images is None else blocks     # the key has no colours
         means = mean_texts(self.captions, prediction, self._precision)
         more = ["…"] * (len(means) > _N_TARGETS)
-        return [*blocks, Text([_minus(f"mean {', '.join(means[:_N_TARGETS] + more)}")], 0.85, DARK)]
+        text = typeset(f"mean {', '.join(means[:_N_TARGETS] + more)}")
+        return [*blocks, Text([text], 0.85, DARK)]
 
     def _class(self, number):
         """The most probable class of a node or leaf, list of str; empty if it is not known."""
@@ -178,7 +180,7 @@ class Contents:
         n_outputs, known = captions.tree.n_outputs, captions.summary is not None
         formulas = [formula_of(captions, leaf, output, n_terms=0, digits=digits)
                     for output in range(min(n_outputs, _N_TARGETS))]
-        numbers = [_minus(format_number(formula.constant)) if known or not formula.hidden
+        numbers = [typeset(format_number(formula.constant)) if known or not formula.hidden
                    else "linear" for formula in formulas]
         names = captions.target_names and shortened(
             captions.target_names[:len(numbers)], _LINE_LENGTH - _NUMBER_LENGTH)
@@ -277,8 +279,3 @@ def _wrapped(text):
     # A limit alone in a line is hard to read.
     text = short(text, _MAX_LINES * _LINE_LENGTH).replace(" ≤ ", " ≤\xa0")
     return [line.replace("\xa0", " ") for line in textwrap.wrap(text, _LINE_LENGTH)] or [""]
-
-
-def _minus(text):
-    """Number with a typographic minus sign."""
-    return text.replace("-", "−")

@@ -5,6 +5,7 @@ import textwrap
 import numpy as np
 
 from ngdt._util.numbers import format_value
+from ngdt._util.text import typeset
 from ngdt._util.validation import check_counts
 from ngdt.plotting._style import (
     BLUE,
@@ -136,7 +137,7 @@ def _draw(ax, bars, has_zero):
     signs = ["", *("+" if length >= 0 else "" for length in lengths[1:-1]), ""]
     ax.bar_label(
         ax.barh(places, lengths, left=begins, color=colors, height=0.72),
-        [f"{sign}{format_value(float(number))}".replace("-", "−")
+        [typeset(f"{sign}{format_value(float(number))}")
          for sign, number in zip(signs, numbers, strict=True)],
         padding=6, fontsize=7, color="0.3",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})

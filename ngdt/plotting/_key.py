@@ -5,6 +5,7 @@ import numpy as np
 from ngdt._core.structure import has_slopes
 from ngdt._inspection.conditions import is_sum
 from ngdt._inspection.leaf_formulas import mean_texts
+from ngdt._util.text import typeset
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend
 from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened
@@ -71,7 +72,7 @@ def _colors(contents):
                 class_colors(len(names)), shortened(names, _NAME_LENGTH), strict=True)
     elif contents.filled and contents.value_range is not None:
         entries += [
-            (blend(VALUE_COLOR, place), *mean_texts(captions, np.array([value], dtype=float)))
+            (blend(VALUE_COLOR, place), typeset(*mean_texts(captions, np.array([value]))))
             for place, value in zip((0.0, 1.0), contents.value_range, strict=True)]
     return entries
 

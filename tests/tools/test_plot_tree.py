@@ -134,6 +134,8 @@ def test_a_regressor_has_means_and_values(iris):
     assert f"mean {y.mean():.3g}" in found
     assert set(re.findall(r"^ *([\d.]+)$", export_text(model), re.M)) <= set(found)
     assert f"{model.tree_.values.max():.4g}" == found[-1]     # of the key, as in the leaf
+    stump = Tree([[1.0]], [0.0], [~0], [~1], [[-1.5], [2.0]])
+    assert texts(plot_tree(stump, filled=True))[-2:] == ["−1.5", "2"]       # the key
     several = ObliqueTreeRegressor(1, optimizer=None).fit(X, np.c_[y, -y, y, y])
     assert f"mean {y.mean():.3g}, −{y.mean():.3g}, {y.mean():.3g}, …" in texts(plot_tree(several))
     years = ObliqueTreeRegressor(1, optimizer=None).fit(X, 1900 + y)
