@@ -1,6 +1,7 @@
 """Captions of a tree for texts and plots: names, units, and a summary of its samples."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -9,10 +10,11 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import Moments
-from ngdt._core.structure import constant_predictions, node_means, sums_below
+from ngdt._core.structure import constant_predictions, node_means, parents, sums_below
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
+from ngdt._inspection.rules import category_rule_of
 from ngdt._inspection.sample_summary import SampleSummary, single_features
 from ngdt._util.validation import check_matrix
 
@@ -70,6 +72,27 @@ class Captions:
     def std(self):
         """Standard deviation of each feature; 1 where the samples are not known."""
         return np.ones(self.tree.n_features) if self.summary is None else self.summary.std
+
+    @cached_property
+    def right_first(self):
+        """The nodes whose right child is written and drawn first: that "yes" leads to, frozenset.
+
+        Rules of categories list those that go right, where the left child could only say what its
+        samples are not.
+        """
+        rules = [category_rule_of(self, node) for node in range(self.tree.n_internal)]
+        return frozenset(node for node, rule in enumerate(rules)
+                         if rule is not None and not rule.is_left and rule.other is None)
+
+    @cached_property
+    def sum_of_root(self):
+        """The root and the nodes that repeat its sum of terms, with no others between, list."""
+        tree, parent, first = self.tree, parents(self.tree), self.tree.dense_weights([0])[0]
+        found = [0] if np.count_nonzero(first) > 1 else []
+        for node in range(1, tree.n_internal):      # all weights may not fit into memory
+            if parent[node] in found and np.array_equal(tree.dense_weights([node])[0], first):
+                found.append(node)
+        return found
 
     @property
     def prediction_columns(self):

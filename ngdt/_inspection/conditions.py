@@ -3,15 +3,14 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-import numpy as np
-
-from ngdt._core.structure import parents
-from ngdt._inspection.rules import category_rule_of, factor, rule_of
+from ngdt._inspection.rules import Rule, category_rule_of, factor, rule_of
 from ngdt._util.numbers import format_number
 from ngdt._util.text import one_line, typeset
 
 # Relations of conditions for the left child, and their opposites for the right child.
 _OPPOSITE = {"<=": ">", ">=": "<"}
+# Subject of a condition on the sum that the root has.
+_SAME_SUM = "the same sum"
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,8 @@ class Condition:
         False where the order of a sum in floating point decides for some samples.
     or_missing : bool
         Whether samples with a missing number meet the condition, too.
+    rule : Rule or None
+        The rule of the split; None for categories.
     """
 
     subject: str
@@ -36,6 +37,17 @@ class Condition:
     limit: Decimal | None = None
     is_certain: bool = True
     or_missing: bool = False
+    rule: Rule | None = None
+
+    @property
+    def is_sum(self):
+        """True if the condition is on a sum of terms, not on one column."""
+        return self.rule is not None and not self.rule.is_condition
+
+    @property
+    def is_repeated(self):
+        """True if the sum is that of the root, which is not written again."""
+        return self.subject == _SAME_SUM
 
     def __str__(self):
         return self._written()
@@ -83,7 +95,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
         subject, relation, limit = (
             f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
     return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain,
-                     rule.missing_is_left is left)
+                     rule.missing_is_left is left, rule)
 
 
 def first_condition(captions, node, n_terms=None, digits=None):
@@ -97,49 +109,7 @@ def first_condition(captions, node, n_terms=None, digits=None):
     Returns
     -------
     Condition
-        A sum that is that of the root is not written again.
     """
-    condition = condition_of(captions, node, n_terms, digits, left=is_left_first(captions, node))
-    return replace(condition, subject="the same sum") if repeats_root(captions, node) else condition
-
-
-def is_left_first(captions, node):
-    """Return whether the condition of a node is that of its left child: "yes" leads to the left.
-
-    Rules of categories list those that go right, where the left child could only say what its
-    samples are not.
-    """
-    rule = category_rule_of(captions, node)
-    return rule is None or rule.is_left or rule.other is not None
-
-
-def is_sum(captions, node):
-    """Return whether the rule of a node is a sum of terms, and no condition on one column."""
-    return category_rule_of(captions, node) is None and not rule_of(captions, node).is_condition
-
-
-def repeats_root(captions, node):
-    """Return whether the rule of a node is the sum of all nodes above, with another limit."""
-    tree = captions.tree
-    first, own = tree.dense_weights([0, node])
-    if node == 0 or np.count_nonzero(own) < 2 or not np.array_equal(first, own):
-        return False
-    parent, path = parents(tree), [node]
-    while path[-1] > 0:
-        path.append(parent[path[-1]])
-    return bool((tree.dense_weights(path) == own).all()) and is_sum(captions, node)
-
-
-def right_first(captions):
-    """The nodes whose right child is written and drawn first, as the one that "yes" leads to.
-
-    Parameters
-    ----------
-    captions : Captions
-
-    Returns
-    -------
-    frozenset of int
-    """
-    nodes = range(captions.tree.n_internal)
-    return frozenset(node for node in nodes if not is_left_first(captions, node))
+    condition = condition_of(captions, node, n_terms, digits, left=node not in captions.right_first)
+    is_repeated = node > 0 and condition.is_sum and node in captions.sum_of_root
+    return replace(condition, subject=_SAME_SUM) if is_repeated else condition

@@ -241,7 +241,7 @@ def rule_of(captions, node, n_terms=None, digits=None):
     if number is not None:
         return _of_number(captions, node, number, digits)
     if summary is not None and not hidden:
-        return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
+        return _rounded(captions, node, features, weights, digits or DEFAULT_DIGITS)
     written = exact if digits is None and not hidden else partial(
         shortest, digits=digits or DEFAULT_DIGITS)
     return Rule(features[:n_terms], list(map(written, weights[:n_terms])), written(threshold),
@@ -325,16 +325,18 @@ def exact_limit(weight, threshold):
     return None
 
 
-def _rounded(features, weights, threshold, summary, node, digits):
+def _rounded(captions, node, features, weights, digits):
     """The rule of a split on several features, rounded within the gap between the samples.
 
     Rounding changes the weighted sum of a sample by ``change @ x``, which differs from
     ``change @ center`` by at most ``|change| @ half_range``. The threshold may lie anywhere in what
     this leaves of the gap.
     """
+    summary, threshold = captions.summary, captions.tree.thresholds[node]
     center, half_range = summary.center_and_half_range(features)
     left, right = summary.left[node], summary.right[node]
-    same = _nodes_with_the_sum_of(summary.tree, node)
+    # A sum that is written once has digits for all its limits.
+    same = captions.sum_of_root if node in captions.sum_of_root else [node]
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(weights) @ (np.abs(center) + half_range)
         gap = (summary.right[same] - summary.left[same]).min()
@@ -344,15 +346,6 @@ def _rounded(features, weights, threshold, summary, node, digits):
     shift = change @ center
     return Rule(features, rounded, _limit_within(
         threshold + shift, left + shift + error, right + shift - error, digits))
-
-
-def _nodes_with_the_sum_of(tree, node):
-    """Nodes that repeat the sum of the root, if a node does; else the node alone."""
-    first, own = tree.dense_weights([0, node])
-    if not np.array_equal(first, own):
-        return np.array([node])
-    return np.array([each for each in range(tree.n_internal)      # all may not fit into memory
-                     if np.array_equal(tree.dense_weights([each])[0], first)])
 
 
 def round_weights(weights, reach, size, tolerance, digits):

@@ -6,7 +6,7 @@ from math import isfinite, isnan
 
 import numpy as np
 
-from ngdt._inspection.conditions import first_condition, is_left_first, is_sum
+from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.rules import DEFAULT_TERMS, number_of
 from ngdt._util.numbers import (
     count,
@@ -101,14 +101,14 @@ def answers_of(captions, node):
     tuple of str
         "yes" and "no", or the other way round.
     """
-    return ("yes", "no") if is_left_first(captions, node) else ("no", "yes")
+    return ("no", "yes") if node in captions.right_first else ("yes", "no")
 
 
 def rule_and_reason(explanation, decision):
     """The rule as the text of the tree has it, and the reason for the answer."""
     captions, node = explanation._context.captions, decision.node
     condition = first_condition(captions, node, DEFAULT_TERMS)
-    if is_sum(captions, node):
+    if condition.is_sum:
         return condition, f", by {format_value(abs(decision.margin))}{_far(decision)}"
     if condition.relation:
         condition, number = _limit_and_number(explanation, decision, condition)

@@ -6,7 +6,6 @@ import numpy as np
 
 from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import is_sum, repeats_root
 from ngdt._util.numbers import format_value
 from ngdt._util.text import one_line, wrapped
 from ngdt.explanation._changes import Search
@@ -142,7 +141,7 @@ class TreeExplanation(Explanation):
             answer = answers_of(captions, decision.node)[decision.is_right]
             lines += [*wrapped(f"if {condition}:"),
                       f"    {answer}{reason}; otherwise the tree predicts {decision.otherwise}"]
-            if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
+            if condition.is_sum and not condition.is_repeated:
                 lines += term_lines(decision.terms, n_terms)
         for name, terms in self.leaf_terms.items():
             lines += [self._leaf_title(name, terms), *term_lines(terms, n_terms)]
@@ -173,7 +172,7 @@ class TreeExplanation(Explanation):
         """The rule of a decision with its answer, and with the reason where no bar has it."""
         captions, node = self._context.captions, decision.node
         condition, reason = rule_and_reason(self, decision)
-        if is_sum(captions, node):
+        if condition.is_sum:
             condition = replace(condition, subject="sum")
         shown = reason if decision.terms.by_column()._is_label() else ""
         return f"{condition.typeset}? {answers_of(captions, node)[decision.is_right]}{shown}"

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids, traverse
-from ngdt._inspection.conditions import first_condition, right_first
+from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
@@ -82,10 +82,9 @@ def export_graphviz(
     n_terms = terms_to_show(n_terms, tree)
     colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
-    reversed_nodes = right_first(captions)
-    for node in reversed_nodes:
+    for node in captions.right_first:
         children[node].reverse()
-    for type_, item, _ in traverse(tree, max_depth, reversed_nodes):
+    for type_, item, _ in traverse(tree, max_depth, captions.right_first):
         # Leaves are numbered after the nodes, as in the counts.
         number, name, fill, text = item, f"node {item}", "", "..."
         if type_ == "split":

@@ -10,7 +10,7 @@ from string import Template
 import numpy as np
 
 from ngdt._core.structure import has_slopes, sums_below, traverse
-from ngdt._inspection.conditions import first_condition, is_sum, repeats_root, right_first
+from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.leaf_formulas import (
     formula_of,
     has_log_odds,
@@ -19,7 +19,7 @@ from ngdt._inspection.leaf_formulas import (
 )
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import factor, hidden_terms, rule_of, terms_of, with_targets
+from ngdt._inspection.rules import factor, hidden_terms, terms_of, with_targets
 from ngdt._util.container import writing
 from ngdt._util.numbers import count, format_number, format_probability, place_between
 from ngdt._util.text import typeset, visible
@@ -130,7 +130,7 @@ def _size(captions):
 def _items(captions, nodes, max_depth, unfolded):
     """The items of the tree, line by line."""
     answer = None
-    for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
+    for type_, item, depth in traverse(captions.tree, max_depth, captions.right_first):
         if type_ == "split":
             is_open = unfolded is None or depth < unfolded
             expanded = f' aria-expanded="{"true" if is_open else "false"}"'
@@ -179,11 +179,10 @@ class _Nodes:
         captions = self._captions
         condition = first_condition(captions, node, self._n_terms, self._digits)
         rule, terms = condition.typeset, ""
-        if is_sum(captions, node) and not repeats_root(captions, node):
-            of_node = rule_of(captions, node, self._n_terms, self._digits)
-            rule = typeset(f"sum <= {format_number(of_node.threshold)}")
-            terms = self._terms(
-                captions.tree.dense_weights([node])[0], of_node.features, of_node.weights)
+        if condition.is_sum and not condition.is_repeated:
+            rule = typeset(f"sum <= {format_number(condition.limit)}")
+            terms = self._terms(captions.tree.dense_weights([node])[0], condition.rule.features,
+                                condition.rule.weights)
         if not condition.is_certain:
             terms += '<p class="quiet">Rounding of the sum decides for some samples.</p>'
         name = [f"if {condition}", *self._count(node), *self._mean(node)]

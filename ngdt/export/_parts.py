@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from ngdt._core.structure import has_slopes
 from ngdt._estimators.base import ObliqueTree
-from ngdt._inspection.conditions import is_sum
+from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.leaf_formulas import (
     difference,
     formula_of,
@@ -33,7 +33,7 @@ def note_on_missing(captions):
     if not captions.fill:
         return ""
     for node in range(tree.n_internal):
-        if is_sum(captions, node):
+        if condition_of(captions, node).is_sum:
             used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
     if tree.slopes is not None:
         used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())

@@ -2,7 +2,7 @@
 
 from ngdt._core.structure import traverse
 from ngdt._estimators.base import ObliqueTree
-from ngdt._inspection.conditions import first_condition, right_first
+from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._util.text import wrapped
@@ -118,7 +118,7 @@ def export_text(
     lines = [f"# {estimator._outcome()}"] if isinstance(estimator, ObliqueTree) else []
     shrunk, missing = note_on_shrinkage(estimator), note_on_missing(captions)
     lines += [f"# {shrunk}"] * bool(shrunk)
-    for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
+    for type_, item, depth in traverse(captions.tree, max_depth, captions.right_first):
         indent = "    " * depth
         if type_ == "split":
             condition = first_condition(captions, item, n_terms, precision)

@@ -7,14 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.structure import has_slopes
-from ngdt._inspection.conditions import first_condition, is_sum, repeats_root
+from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.leaf_formulas import formula_of, mean_texts
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     DEFAULT_TERMS,
     factor,
     hidden_terms,
-    rule_of,
     terms_of,
     with_targets,
 )
@@ -105,15 +104,16 @@ class Contents:
 
     def _rule(self, node):
         captions, digits = self.captions, self._precision
-        if not is_sum(captions, node):
-            return [Text(_wrapped(first_condition(captions, node, digits=digits).typeset))]
-        rule = rule_of(captions, node, DEFAULT_TERMS, digits)
-        weights = captions.tree.dense_weights([node])[0]
-        numbers, threshold, about = _short_numbers(rule, digits)
+        condition = first_condition(captions, node, DEFAULT_TERMS, digits)
+        if not condition.is_sum:
+            return [Text(_wrapped(condition.typeset))]
+        numbers, threshold, about = _short_numbers(condition.rule, digits)
         limit = f"sum ≤ {about}{typeset(format_number(threshold))}"
-        if repeats_root(captions, node):
+        if condition.is_repeated:
             return [Text([f"the same {limit}"])]
-        return [*self._bars(weights, rule.features, numbers, DEFAULT_TERMS), Text([limit])]
+        weights = captions.tree.dense_weights([node])[0]
+        return [*self._bars(weights, condition.rule.features, numbers, DEFAULT_TERMS),
+                Text([limit])]
 
     def _bars(self, weights, features, numbers, n_terms):
         """The largest terms of a sum as bars, and a line on the others."""

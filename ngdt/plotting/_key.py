@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt._core.structure import has_slopes
-from ngdt._inspection.conditions import is_sum
+from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.leaf_formulas import mean_texts
 from ngdt._util.text import typeset
 from ngdt.plotting._blocks import LINE, text_width, write
@@ -80,7 +80,7 @@ def _colors(contents):
 def _remarks(contents, shown):
     """Remarks on bars and linear leaves, in lines that are short enough for a small tree."""
     captions = contents.captions
-    has_sums = any(item >= 0 and is_sum(captions, item) for item in shown)
+    has_sums = any(item >= 0 and condition_of(captions, item).is_sum for item in shown)
     is_linear = any(item < 0 and has_slopes(captions.tree, ~item) for item in shown)
     known, of_classes = captions.summary is not None, captions.class_names is not None
     remarks = []

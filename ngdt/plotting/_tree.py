@@ -6,7 +6,6 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.captions import leaves_and_samples
-from ngdt._inspection.conditions import right_first
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._util.validation import check_counts
 from ngdt.plotting._blocks import write
@@ -143,7 +142,7 @@ class _Plan:
         self._n_leaves = sums_below(self._tree, np.ones(self._tree.n_leaves))
         self._boxes = {item: self._box(item) for item in self._depth}
         widths = {item: box.width for item, box in self._boxes.items()}
-        self._right_first = right_first(contents.captions)
+        self._right_first = contents.captions.right_first
         self._center = centers(self._tree, self._depth, widths, _BOX_GAP, self._right_first)
         self._top, bottom = self._tops()
         tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
