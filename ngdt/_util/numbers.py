@@ -246,6 +246,21 @@ def aligned(rows):
         cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
+def table_text(columns):
+    """Columns of numbers below their heads, as lines.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence of float
+
+    Returns
+    -------
+    str
+    """
+    rows = zip(*columns.values(), strict=True)
+    return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in rows)])
+
+
 def place_between(value, low, high):
     """Place of a value between two others: 0 at the lower one, 1 at the higher one."""
     # Halved, as the difference may overflow.

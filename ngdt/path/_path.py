@@ -16,7 +16,7 @@ from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.resolve import cloned
 from ngdt._estimators.run import running
-from ngdt._util.numbers import aligned
+from ngdt._util.numbers import table_text
 from ngdt._util.validation import check_weight, error_prefix, warn
 from ngdt.optimizers import TAO
 
@@ -139,8 +139,7 @@ class TAOPath:
             "splits": self.n_internal, "leaves": self.n_leaves}
         if np.isnan(self.validation_error).all():       # there are no validation samples
             del columns["validation error"]
-        return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in zip(
-            *columns.values(), strict=True))])
+        return table_text(columns)
 
 
 def tao_path(X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weight=None):

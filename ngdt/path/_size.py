@@ -12,7 +12,7 @@ from ngdt._encoding.check import check_samples
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import cloned
-from ngdt._util.numbers import aligned
+from ngdt._util.numbers import table_text
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt.path._path_cv import best_score, cv_folds, rows_of
 
@@ -77,9 +77,7 @@ class SizePath:
     def __str__(self):
         columns = {"max_leaf_nodes": self.max_leaf_nodes, "leaves": self.n_leaves.mean(axis=0),
                    "error": self.error, "standard error": self.standard_error}
-        rows = zip(*columns.values(), strict=True)
-        table = aligned([list(columns), *([f"{value:.4g}" for value in row] for row in rows)])
-        return f"{table}\nchosen: max_leaf_nodes={self.chosen}"
+        return f"{table_text(columns)}\nchosen: max_leaf_nodes={self.chosen}"
 
 
 def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=None,
