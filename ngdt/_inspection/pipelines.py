@@ -25,7 +25,7 @@ def unwrap(model):
     while True:
         inner = _chosen(model)
         if isinstance(model, Pipeline):
-            steps += _flat(transformers(model).values())
+            steps += _flat(_transformers(model))
             inner = model[-1]
         if inner is None:
             return steps, model
@@ -42,26 +42,16 @@ def _chosen(model):
         getattr(model, "tree_", None), Tree) else None
 
 
-def transformers(pipeline):
-    """Steps before the last that do something, by name.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-
-    Returns
-    -------
-    dict
-    """
-    return {
-        name: step for name, step in pipeline.steps[:-1] if step not in (None, "passthrough")}
+def _transformers(pipeline):
+    """Steps before the last that do something."""
+    return [step for _, step in pipeline.steps[:-1] if step not in (None, "passthrough")]
 
 
 def _flat(steps):
     """Steps; a pipeline is replaced by its own steps, and a frozen one by what is frozen."""
     return [
         each for step in steps for each in (
-            _flat([*transformers(step).values(), step[-1]]) if isinstance(step, Pipeline)
+            _flat([*_transformers(step), step[-1]]) if isinstance(step, Pipeline)
             else _flat([step.estimator]) if isinstance(step, FrozenEstimator) else [step])]
 
 
