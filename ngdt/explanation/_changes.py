@@ -11,7 +11,7 @@ from ngdt._util.numbers import format_number, shortest, whole_digits
 from ngdt._util.text import one_line
 from ngdt._util.validation import check_counts
 from ngdt.explanation._axes import Box, nearest_on_axes
-from ngdt.explanation._context import DIGITS, Prediction, beside, deviations
+from ngdt.explanation._context import Prediction, beside, deviations
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
@@ -174,7 +174,7 @@ class Search:
                 self._predict(_changed(start, feature, number))[1])
 
         name, sample = self._name_of(feature), _changed(start, feature, value)
-        text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
+        text = format_number(shortest(value, whole_digits(value), fits))
         before, distance = (None, np.nan) if is_gap else (
             float(start[feature]), float(abs(value - start[feature]) / std))
         return Change({name: value}, {name: before}, distance, self._predict(sample)[0], sample,
@@ -263,5 +263,5 @@ def _changed(x, features, value):
 def _rounded_away(value, before):
     """A number with few digits, not nearer to the one before: at one boundary, it is beyond."""
     return format_number(shortest(
-        value, whole_digits(value, DIGITS),
+        value, whole_digits(value),
         lambda number: abs(number - before) >= abs(value - before)))

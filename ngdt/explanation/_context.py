@@ -10,17 +10,10 @@ from scipy.special import softmax
 from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import tolerance_of
-from ngdt._inspection.rules import factor, with_targets
-from ngdt._util.numbers import (
-    format_number,
-    format_probability,
-    format_within,
-    whole_digits,
-)
+from ngdt._inspection.rules import DEFAULT_DIGITS, factor, with_targets
+from ngdt._util.numbers import format_number, format_probability, format_within, whole_digits
 from ngdt._util.text import one_line
 
-# Significant digits of numbers for readers.
-DIGITS = 3
 # Relative error of a variance.
 ROUNDING = 1e-5
 
@@ -34,12 +27,14 @@ def deviations(distance):
 def beside(value, other, decimals=0):
     """Write a number with so many digits that these tell how far it is from another one."""
     return format_within(
-        value, whole_digits(value, DIGITS, decimals), abs(value - other) / 4 or np.inf)
+        value, whole_digits(value, decimals=decimals), abs(value - other) / 4 or np.inf)
 
 
 def format_prediction(number, most=np.inf):
     """Write a predicted number as the text of a tree does: rounded by so much at most."""
-    return format_within(number, DIGITS, most) if np.isfinite(number) else format_number(number)
+    if not np.isfinite(number):
+        return format_number(number)
+    return format_within(number, DEFAULT_DIGITS, most)
 
 
 class Prediction(NamedTuple):
@@ -69,7 +64,7 @@ class Prediction(NamedTuple):
 
     def __str__(self):
         if self.probability is not None:
-            return f"{self.label} ({format_probability(self.probability, DIGITS)})"
+            return f"{self.label} ({format_probability(self.probability)})"
         numbers = np.ravel(self.value).tolist()
         texts = map(format_prediction, numbers, self.roundings or [np.inf] * len(numbers))
         return ", ".join(with_targets(self.target_names, texts))

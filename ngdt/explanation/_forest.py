@@ -11,11 +11,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import with_targets
 from ngdt._util.text import one_line
 from ngdt.explanation._context import Context, encoded_rows, format_prediction
-from ngdt.explanation._contributions import (
-    contributions,
-    contributions_of_leaf,
-    values_at_nodes,
-)
+from ngdt.explanation._contributions import contributions, contributions_of_leaf, values_at_nodes
 from ngdt.explanation._explanations import Explains, Explanation
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines

@@ -8,15 +8,9 @@ import numpy as np
 
 from ngdt._inspection.conditions import first_condition
 from ngdt._inspection.rules import DEFAULT_TERMS, number_of
-from ngdt._util.numbers import (
-    count,
-    format_number,
-    format_value,
-    shortest,
-    whole_digits,
-)
+from ngdt._util.numbers import count, format_number, format_value, shortest, whole_digits
 from ngdt._util.text import one_line, wrapped
-from ngdt.explanation._context import DIGITS, beside, deviations
+from ngdt.explanation._context import beside, deviations
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
@@ -144,7 +138,7 @@ def _limit_and_number(explanation, decision, condition):
     if not is_beside(value, condition.limit):
         exact_limit = threshold / weight
         condition = replace(condition, limit=shortest(
-            exact_limit, whole_digits(exact_limit, DIGITS),
+            exact_limit, whole_digits(exact_limit),
             lambda limit: is_beside(value, limit) and side * (weight * limit - threshold) >= 0))
     most = abs(value - float(condition.limit)) / 4 or np.inf
     written = format_number(shortest(

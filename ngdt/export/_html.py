@@ -11,12 +11,7 @@ import numpy as np
 
 from ngdt._core.structure import has_slopes, sums_below, traverse
 from ngdt._inspection.conditions import first_condition
-from ngdt._inspection.leaf_formulas import (
-    formula_of,
-    has_log_odds,
-    log_odds_of,
-    mean_texts,
-)
+from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of, mean_texts
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import factor, hidden_terms, terms_of, with_targets

@@ -7,16 +7,7 @@ import numpy as np
 from ngdt._util.numbers import format_value
 from ngdt._util.text import typeset
 from ngdt._util.validation import check_counts
-from ngdt.plotting._style import (
-    BLUE,
-    DARK,
-    RED,
-    axes_of,
-    draw_key,
-    import_pyplot,
-    short,
-    shortened,
-)
+from ngdt.plotting._style import BLUE, DARK, RED, axes_of, draw_key, import_pyplot, short, shortened
 
 # Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
 # title of the figure, in inches.
