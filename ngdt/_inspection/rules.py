@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from ngdt._util.arrays import power_of_two
 from ngdt._util.numbers import exact, percent, shortest
 from ngdt._util.text import one_line
 
@@ -152,8 +153,10 @@ def terms_of(captions, weights):
         not known, the absolute weight instead.
     """
     features = np.flatnonzero(weights)
-    effect = np.abs(weights[features]) * captions.std[features]
-    order = np.lexsort((-np.abs(weights[features]), -effect))
+    size = np.abs(weights[features])
+    # Effects have no unit: in that of the largest weight, none overflows.
+    effect = size / power_of_two(size.max(initial=0.0)) * captions.std[features]
+    order = np.lexsort((-size, -effect))
     return features[order], effect[order] / (effect.max(initial=0.0) or 1.0)
 
 
