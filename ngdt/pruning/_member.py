@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.metrics import accuracy_score
 
 from ngdt._core.r2 import r2
 from ngdt._core.samples import Samples
@@ -67,8 +66,7 @@ class HeldOut:
     def score(self, predictions):
         """Accuracy, or R2."""
         if self.is_classifier:
-            return accuracy_score(
-                self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
+            return np.average(self._shares(predictions), weights=self.weight)
         present = self.weight > 0       # the squares of others may overflow
         return r2(self.y[present], predictions[present], self.weight[present])
 
