@@ -1,6 +1,6 @@
 """Captions of a tree for texts and plots: names, units, and a summary of its samples."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,8 +57,8 @@ class Captions:
     target_names: list | None
     summary: SampleSummary | None
     n_node_samples: np.ndarray | None
-    fill: dict = field(default_factory=dict)
-    booleans: frozenset = frozenset()
+    fill: dict
+    booleans: frozenset
 
     @property
     def leaf_weights(self):
@@ -154,8 +154,8 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     """
     steps, model = unwrap(model)
     tree, table = tree_of(model), getattr(model, "_table", None)
-    features = [Feature(j, "number") for j in range(tree.n_features)] if (
-        table is None or table.is_identity) else table.features
+    features = [Feature(j, "number") for j in range(tree.n_features)] if table is None else (
+        table.features)
     n_columns = tree.n_features if table is None else len(table.names)
     if feature_names is None:
         feature_names = names_out(steps)

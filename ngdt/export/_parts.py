@@ -29,17 +29,16 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 def note_on_missing(captions):
     """A note on missing numbers in sums, without a capital or a full stop; "" if there are none."""
-    tree, used = captions.tree, set()
+    tree = captions.tree
     if not captions.fill:
         return ""
-    for node in range(tree.n_internal):
-        if condition_of(captions, node).is_sum:
-            used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
+    sums = [node for node in range(tree.n_internal) if condition_of(captions, node).is_sum]
+    is_used = np.asarray((tree.weights[sums] != 0).sum(axis=0)).ravel() > 0
     if tree.slopes is not None:
-        used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())
+        is_used |= tree.slopes.any(axis=(0, 1))
     listed = ", ".join(
         f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
-        for j, value in captions.fill.items() if j in used)
+        for j, value in captions.fill.items() if is_used[j])
     return f"in sums, a missing number counts as its mean: {listed}" if listed else ""
 
 
