@@ -279,12 +279,14 @@ def _of_number(captions, node, number, digits):
     """The rule of a split on a feature, and where samples go whose number is missing."""
     weights, threshold = captions.tree.dense_weights([node])[0], captions.tree.thresholds[node]
     size, sign = float(abs(weights[number])), Decimal(int(np.sign(weights[number])))
-    limit = exact_limit(size, threshold) if digits is None else threshold / size
+    with np.errstate(over="ignore"):
+        quotient = threshold / size
+    limit = exact_limit(size, threshold) if digits is None else np.nan_to_num(quotient)
     if captions.summary is not None:
         low, high = captions.summary.left[node], captions.summary.right[node]
         if np.count_nonzero(weights) > 1:       # between products, not between numbers
             low, high = np.nextafter(low / size, np.inf), np.nextafter(high / size, -np.inf)
-        limit = _limit_within(threshold / size, low, high, digits or DEFAULT_DIGITS)
+        limit = _limit_within(quotient, low, high, digits or DEFAULT_DIGITS)
     elif limit is None:
         sign, limit = exact(weights[number]), exact(threshold)
     else:
@@ -317,8 +319,8 @@ def exact_limit(weight, threshold):
     float or None
         None if it is not next to the quotient, as where products underflow.
     """
-    limit = np.float64(threshold) / weight
     with np.errstate(over="ignore"):
+        limit = np.float64(threshold) / weight
         for _ in range(3):
             limit = np.nextafter(limit, np.inf)
         for _ in range(6):

@@ -352,6 +352,13 @@ def test_a_year_is_written_as_a_year():
     assert rules_text(tree.tree_, precision=2).startswith("if x0 <= 2000:\n")
 
 
+def test_limits_beyond_the_largest_number():
+    tree = Tree([[1e-200]], [1e150], [~0], [~1], np.eye(2))
+    assert rules_text(tree).startswith("if x0 <= 1.7976931348623157e+308:")
+    assert rules_text(tree, precision=2).startswith("if x0 <= 1.8e+308:")
+    assert rules_text(tree, X=[[0.0], [1.0]]).startswith("if x0 <= 1:")
+
+
 def test_leaves_that_differ_look_different():
     X = np.arange(40.0)[:, None]
     tree = ObliqueTreeRegressor(2, optimizer=None).fit(X, 2000 + X[:, 0])
