@@ -93,7 +93,8 @@ def nearest_on_axes(sums, meets, box, x, features):
         values = x[feature] + np.concatenate([steps + margin * away for margin in _MARGINS])
         if box.is_whole[feature]:
             values = whole_values(values, x[feature])
-        # Of a value near the largest number, some are infinite or NaN, and lie in no limits.
+        # Near the largest number, some are infinite or NaN.
+        values = values[np.isfinite(values)]
         values = np.unique(values[(low[feature] <= values) & (values <= high[feature])])
         values = values[np.argsort(np.abs(values - x[feature]), kind="stable")]
         for begin in range(0, len(values), _GROUP):

@@ -316,6 +316,13 @@ def test_a_range_must_not_hold_the_prediction(iris):
         explanation.smallest_change((-1.0, 1.0))
 
 
+def test_no_change_is_to_infinity():
+    model = model_of(Tree([[1e-200]], [1e150], [~0], [~1], [[0.0], [1.0]]), np.eye(3, 1))
+    (explanation,) = model.explain([[0.0]])
+    assert explanation.changes_of_one_column(within_range=False) == []
+    assert explanation.smallest_change(within_range=False) is None
+
+
 def test_classes_that_tie():
     model = model_of(Tree(np.empty((0, 1)), [], [], [], [[1.0, 1.0]], slopes=[[[1.0], [2.0]]]),
                      np.arange(-3.0, 3.0)[:, None] * 1.1)
