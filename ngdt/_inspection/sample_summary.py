@@ -89,7 +89,9 @@ class SampleSummary:
         tree = self.tree
         if tree.slopes is None:
             return tree.values
-        averages = tree.values + np.einsum("lkj,lj->lk", tree.slopes, self.leaf_means)
+        with np.errstate(over="ignore", invalid="ignore"):
+            averages = np.nan_to_num(
+                tree.values + np.einsum("lkj,lj->lk", tree.slopes, self.leaf_means))
         return averages if tree.ranges is None else np.clip(
             averages, tree.ranges[..., 0], tree.ranges[..., 1])
 

@@ -150,11 +150,15 @@ def format_value(value, most=inf):
 def format_within(number, digits, most):
     """Write a number with the fewest digits, but for some, that change it by so much at most.
 
+    Infinity and NaN are written as they are.
+
     Examples
     --------
     >>> format_within(52.50153, 3, 0.01), format_within(52.50153, 3, 0.001)
     ('52.5', '52.502')
     """
+    if not isfinite(number):
+        return format_number(number)
     return format_number(shortest(number, digits, lambda rounded: abs(rounded - number) <= most))
 
 
@@ -181,8 +185,6 @@ def format_probability(probability, digits=3, whole=1.0):
     '99.98'
     """
     value = whole * min(float(probability), 1.0)
-    if not isfinite(value):
-        return format_number(value)
     return format_within(value, digits, max(0.5 * (whole - value), _MIN_DOUBT * whole))
 
 

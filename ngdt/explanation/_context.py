@@ -32,8 +32,6 @@ def beside(value, other, decimals=0):
 
 def format_prediction(number, most=np.inf):
     """Write a predicted number as the text of a tree does: rounded by so much at most."""
-    if not np.isfinite(number):
-        return format_number(number)
     return format_within(number, DEFAULT_DIGITS, most)
 
 

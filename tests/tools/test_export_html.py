@@ -170,6 +170,11 @@ def test_deep_trees_are_cut(classifier):
     assert "leaves" in parsed.items()[-1]["aria-label"]
 
 
+def test_means_beyond_the_largest_number():
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[7.0], [1.0]], slopes=[[[1e300]], [[0.0]]])
+    assert "mean -8.99e+307" in export_html(tree, X=[[-2e10], [2.0]])
+
+
 def test_a_title_may_be_a_number(classifier):
     assert "<title>2026</title>" in export_html(classifier, title=2026)
 
