@@ -393,6 +393,6 @@ def round_weights(weights, reach, size, tolerance, digits):
 
 def _limit_within(value, low, high, digits):
     """The shortest number in the interval [low, high) near a value, or near an end of it."""
-    if not low <= value < high:
+    if not (np.isfinite(value) and low <= value < high):
         value = low if low > -np.inf else np.nextafter(high, -np.inf)
     return shortest(value, digits, lambda limit: low <= limit < high)

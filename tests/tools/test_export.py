@@ -357,6 +357,8 @@ def test_limits_beyond_the_largest_number():
     assert rules_text(tree).startswith("if x0 <= 1.7976931348623157e+308:")
     assert rules_text(tree, precision=2).startswith("if x0 <= 1.8e+308:")
     assert rules_text(tree, X=[[0.0], [1.0]]).startswith("if x0 <= 1:")
+    below = tree.replace(thresholds=-tree.thresholds)
+    assert rules_text(below, X=[[1.0], [2.0]]).startswith("if x0 <= 0.999:")
 
 
 def test_leaves_that_differ_look_different():
