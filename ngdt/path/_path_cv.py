@@ -287,15 +287,12 @@ def cv_folds(cv, X, y, weight, stratify):
         If there are no folds, or one is empty.
     """
     present = np.ones(len(y), dtype=bool) if weight is None else weight > 0
-    samples = np.flatnonzero(present)
-    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
-        # Given folds are indices of all samples, also of samples of weight zero.
-        every = np.arange(len(y))
-        folds = [tuple(every[indices][present[indices]] for indices in fold) for fold in cv]
-    else:
-        splitter = check_cv(cv, y[samples], classifier=stratify)
-        folds = [tuple(samples[indices] for indices in fold)
-                 for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
+    # Given folds are indices of all samples, also of samples of weight zero.
+    are_given = isinstance(cv, Iterable) and not hasattr(cv, "split")
+    samples = np.arange(len(y)) if are_given else np.flatnonzero(present)
+    splitter = check_cv(cv, y[samples], classifier=stratify)
+    folds = [tuple(samples[indices][present[samples[indices]]] for indices in fold)
+             for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
     if not folds or not all(len(indices) for fold in folds for indices in fold):
         raise ValueError(
             "cv must give folds, each with at least one training and one test sample of positive "
