@@ -52,12 +52,6 @@ def test_weights_as_images():
         assert low == -high  # white means zero
 
 
-def test_conditions_of_plots_split_the_training_samples():
-    year = np.arange(1990.0, 2030.0)[:, None]
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(year, year[:, 0] >= 2020)
-    assert "x0 ≤ 2019" in [text.get_text() for text in plotting.plot_tree(model).texts]
-
-
 @pytest.mark.parametrize(("weight", "text"), [(2.0, "x1 ≤ 0.5"), (-2.0, "x1 ≥ −0.5")])
 def test_axis_aligned_splits_are_written_out(weight, text):
     tree = Tree([[0.0, weight]], [1.0], [~0], [~1], np.eye(2))
