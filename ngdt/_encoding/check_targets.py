@@ -57,14 +57,21 @@ def names_of_targets(y):
     return names if len(names) > 1 and all(isinstance(name, str) for name in names) else ()
 
 
-def check_names_of_targets(encoder, y):
+def check_names_of_targets(encoder, y, parameter="y"):
     """Refuse several targets that are not those of training, or not in their order.
 
     Parameters
     ----------
-    encoder : RegressionTargets
+    encoder : ClassTargets or RegressionTargets
     y : array-like
         As it is given. Only a data frame has names.
+    parameter : str, default="y"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    ClassTargets or RegressionTargets
+        The encoder, with the names of y if it has several targets.
 
     Raises
     ------
@@ -72,9 +79,10 @@ def check_names_of_targets(encoder, y):
         If the names are known, and others.
     """
     names = names_of_targets(y)
-    if names:
-        with error_prefix("y"):
-            encoder.named(names)
+    if not names:
+        return encoder
+    with error_prefix(parameter):
+        return encoder.named(names)
 
 
 def check_targets(estimator, y, **check_params):

@@ -54,6 +54,29 @@ def check_classes(classes):
         return np.unique(classes)
 
 
+def weighted_by_class(by_class, targets, sample_weight, parameter="sample_weight"):
+    """Sample weights, multiplied by the weights of their classes.
+
+    Parameters
+    ----------
+    by_class : ndarray of shape (n_classes,)
+    targets : ndarray of int, shape (n_samples,)
+    sample_weight : ndarray of shape (n_samples,)
+    parameter : str, default="sample_weight"
+        Name of the parameter that gave the weights, for error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight = sample_weight * by_class[targets]
+    if not weight.any():
+        raise ValueError(f"class_weight and {parameter} leave no sample of positive weight")
+    check_size_of_weights(f"the product of class_weight and {parameter}", weight)
+    return weight
+
+
 def _check_discrete(y):
     """Refuse targets of a regression."""
     try:
@@ -142,12 +165,7 @@ class ClassTargets:
         if class_weight is None:
             return sample_weight
         by_class = self.weight_by_class(class_weight, targets, sample_weight)
-        with np.errstate(over="ignore", invalid="ignore"):
-            sample_weight = sample_weight * by_class[targets]
-        if not sample_weight.any():
-            raise ValueError("class_weight and sample_weight leave no sample of positive weight")
-        check_size_of_weights("the product of class_weight and sample_weight", sample_weight)
-        return sample_weight
+        return weighted_by_class(by_class, targets, sample_weight)
 
     def weight_by_class(self, class_weight, targets, sample_weight):
         """Weight of each class.
@@ -257,7 +275,6 @@ class RegressionTargets:
         Parameters
         ----------
         names : tuple of str
-            Empty if they are not known.
 
         Returns
         -------
@@ -268,11 +285,11 @@ class RegressionTargets:
         ValueError
             If the targets have had other names, or these in another order.
         """
-        if names and self.names and names != self.names:
+        if self.names and names != self.names:
             raise ValueError(
                 f"the columns must be {[*self.names]}, in this order, as in training, got "
                 f"{[*names]}")
-        return replace(self, names=names or self.names)
+        return replace(self, names=names)
 
     def encode(self, y):
         """Standardised targets, shape (n_samples, n_targets).

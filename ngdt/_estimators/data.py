@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ngdt._core.loss import Loss
 from ngdt._core.tree import Tree
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_targets, names_of_targets, warn_of_target
+from ngdt._encoding.check_targets import check_names_of_targets, check_targets, warn_of_target
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
@@ -40,7 +40,6 @@ from ngdt._util.validation import (
     SHARE,
     HasParameters,
     check_weight,
-    error_prefix,
     warn,
 )
 from ngdt.explanation._shapley import HasShapleyValues
@@ -175,13 +174,12 @@ class TableEstimator(
             reset=not resume)
         if not resume:
             warn_of_target(X, y)
-        target_names, y = names_of_targets(y), check_targets(self, y, **self._check_y_params)
-        check_consistent_length(raw.numbers, y)
+        checked = check_targets(self, y, **self._check_y_params)
+        check_consistent_length(raw.numbers, checked)
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
-        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
-        if target_names:
-            with error_prefix("y"):
-                fitted["_targets"] = fitted["_targets"].named(target_names)
+        fitted, targets, sample_weight = self._encode_targets(
+            checked, sample_weight, resume, known)
+        fitted["_targets"] = check_names_of_targets(fitted["_targets"], y)
         table = self._table if resume else Table.fit(
             raw, names, categorical, targets, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}

@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_targets, names_of_targets
+from ngdt._encoding.check_targets import check_names_of_targets, check_targets
+from ngdt._encoding.targets import weighted_by_class
 from ngdt._util.validation import (
     canonical_csr,
     check_finite,
     check_groups,
-    check_size_of_weights,
     check_weight,
     error_prefix,
 )
@@ -65,13 +65,9 @@ class Validation(NamedTuple):
             by_class = fitted["_targets"].weight_by_class(
                 estimator.class_weight, problem.y[:, 0].astype(np.intp),
                 check_weight(sample_weight, len(problem.y)))
-            with np.errstate(over="ignore", invalid="ignore"):
-                weight = weight * by_class[y[:, 0].astype(np.intp)]
+            weight = weighted_by_class(
+                by_class, y[:, 0].astype(np.intp), weight, "sample_weight_val")
         present = np.flatnonzero(weight)
-        if not len(present):
-            raise ValueError(
-                "sample_weight_val and class_weight leave no sample of positive weight")
-        check_size_of_weights("the product of class_weight and sample_weight_val", weight)
         return _stacked(problem, X[present], y[present], weight[present])
 
     def _targets(self, problem, estimator, fitted):
@@ -81,10 +77,9 @@ class Validation(NamedTuple):
             n_outputs = 1 if y.ndim == 1 else y.shape[1]
             if not is_classifier(estimator) and n_outputs != encoder.n_outputs:
                 raise ValueError(f"expected {encoder.n_outputs} targets, as y has, got {n_outputs}")
-            names = names_of_targets(self.y_val)
-            if names:
-                encoder.named(names)
-            return problem.loss.encode(encoder.encode(y), encoder.n_outputs)
+            y = problem.loss.encode(encoder.encode(y), encoder.n_outputs)
+        check_names_of_targets(encoder, self.y_val, "y_val")
+        return y
 
     def refuse(self, name):
         """Raise a ValueError if an argument is given that an estimator does not take.

@@ -398,7 +398,7 @@ def test_wrong_targets():
     with pytest.raises(ValueError, match=r"y_val: .*not be negative"):
         ObliqueTreeRegressor(loss=PoissonLoss()).fit(
             X6, np.arange(6.0), X_val=X3, y_val=[1.0, -1.0, 2.0])
-    with pytest.raises(ValueError, match="class_weight leave no sample"):
+    with pytest.raises(ValueError, match="sample_weight_val leave no sample"):
         ObliqueTreeClassifier(class_weight={0: 0.0, 1: 1.0}).fit(
             X6, [0, 1] * 3, X_val=X3, y_val=[0, 0, 0])
     with pytest.raises(ValueError, match="product of class_weight and sample_weight_val must have"):
