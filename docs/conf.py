@@ -63,7 +63,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.optimizers\.OptimizerResult$",
     r"^ngdt\.export\.LeafRule$",
     r"^ngdt\.path\.(SizePath|Spread|TAOPath)$",
-    r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset|MonotoneTree)$",
+    r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }
 
 # Everything that a name may refer to outside this project; no inventory is downloaded.

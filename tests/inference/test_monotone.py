@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
 from helpers import examples
 from ngdt import Tree
+from ngdt._training.monotone import nearest_monotone
 from ngdt.inference import is_monotone
+from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.testing import strategies
 from reference import monotone
 from reference.monotone import grid_violations, output_of, random_directions, random_tree
@@ -16,10 +19,18 @@ from reference.monotone import grid_violations, output_of, random_directions, ra
 SEEDS = st.integers(0, 2**16)
 
 
-@given(st.data())
-def test_a_proof_or_a_pair_agrees_with_a_grid(data):
-    tree = data.draw(strategies.trees(n_features=st.integers(1, 2), n_outputs=st.integers(1, 2)))
-    directions = data.draw(strategies.directions(n_features=st.just(tree.n_features)))
+@st.composite
+def trees_with_directions(draw):
+    """A tree that need not be monotone, and directions of its features, not all of them zero."""
+    tree = draw(strategies.trees(n_features=st.integers(1, 2), n_outputs=st.integers(1, 2)))
+    directions = arrays(
+        np.int8, tree.n_features, elements=st.sampled_from([0, 1, -1]), fill=st.nothing())
+    return tree, draw(directions.filter(np.any))
+
+
+@given(trees_with_directions())
+def test_a_proof_or_a_pair_agrees_with_a_grid(case):
+    tree, directions = case
     proved, pair = is_monotone(tree, directions)
     assert proved is not True or grid_violations(tree, directions) == 0
     assert (pair is not None) == (proved is False)
@@ -31,10 +42,13 @@ def test_a_proof_or_a_pair_agrees_with_a_grid(data):
         assert first > last
 
 
-@given(strategies.monotone_trees(n_features=st.integers(1, 2)))
-def test_monotone_trees_are_proved(monotone):
-    assert is_monotone(*monotone) == (True, None)
-    assert grid_violations(*monotone) == 0
+@given(trees_with_directions())
+def test_monotone_trees_are_proved(case):
+    tree, directions = case
+    loss = SquaredLoss() if tree.n_outputs == 1 else LogLoss()
+    tree = nearest_monotone(tree, directions, np.ones(tree.n_leaves), loss)
+    assert is_monotone(tree, directions) == (True, None)
+    assert grid_violations(tree, directions) == 0
 
 
 @examples(0.5)

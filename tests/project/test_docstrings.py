@@ -87,7 +87,7 @@ def test_public_names_exist_and_are_documented(name):
 NO_EXAMPLE = {
     "Loss", "Initializer", "Optimizer", "InferenceResult", "LeafRule", "OptimizerResult",
     "Spread", "SurrogateGradient", "Dataset", "TreeProblem", "Change",
-    "Decision", "MonotoneTree", "Prediction", "WeightedSum"}
+    "Decision", "Prediction", "WeightedSum"}
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if "._" not in name])
