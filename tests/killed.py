@@ -13,7 +13,8 @@ import numpy as np
 
 import ngdt._training.checkpoint
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._training.checkpoint import FORMAT, _Reader
+from ngdt._training.checkpoint import FORMAT
+from ngdt._training.values import ValueReader
 from ngdt._util.container import read
 from ngdt.optimizers import TAO, Annealed
 
@@ -46,7 +47,7 @@ def fitted(model, path=None, random_state=0):
 def steps_done(path):
     """Steps that a checkpoint has, and epochs of the one under way; raises unless it is whole."""
     description, arrays = read(path.read_bytes(), FORMAT)
-    content = _Reader(arrays).value(description["content"])
+    content = ValueReader(arrays).value(description["content"])
     return len(content["results"]), sum(run["epoch"] for run in content["runs"].values())
 
 

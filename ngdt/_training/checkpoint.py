@@ -10,9 +10,9 @@ from time import monotonic
 
 from ngdt._core.tree import Tree
 from ngdt._training.control import Checkpoint
+from ngdt._training.values import ValueReader, ValueWriter
 from ngdt._util.container import check_replaceable, path_of_file, read, replacing, write
 from ngdt._util.validation import warn
-from ngdt._util.values import ValueReader, ValueWriter, require_arrays
 
 FORMAT = "ngdt checkpoint"
 # Least seconds between two writes, and largest share of the time that they take.
@@ -60,7 +60,7 @@ class CheckpointFile(Checkpoint):
     def _read(self, data):
         with self.reading():
             description, arrays = read(data, FORMAT)
-            content = _Reader(arrays).value(description["content"])
+            content = ValueReader(arrays).value(description["content"])
             training, self.random_state = dict(content["training"]), int(content["random_state"])
             self._results, self._runs = dict(content["results"]), dict(content["runs"])
         differences = [name for name in {**self._training, **training}
@@ -144,7 +144,7 @@ class CheckpointFile(Checkpoint):
 
     def _write(self):
         begin = monotonic()
-        writer = _Writer()
+        writer = ValueWriter()
         content = writer.describe({
             "training": self._training, "random_state": self.random_state,
             "results": self._results, "runs": self._runs}, "checkpoint")
@@ -167,21 +167,3 @@ class CheckpointFile(Checkpoint):
                 self._warned = True
                 warn(f"checkpoint: the file could not be {done} ({type(error).__name__}: {error}). "
                      "The training goes on")
-
-
-class _Writer(ValueWriter):
-    def _other(self, value, where):
-        if type(value) is not Tree:
-            return super()._other(value, where)
-        return {"tree": self.describe(list(value._arrays()), where)}
-
-
-class _Reader(ValueReader):
-    def __init__(self, arrays):
-        super().__init__(arrays)
-        self._kinds["tree"] = self._tree
-
-    def _tree(self, content):
-        values = self.value(content)
-        require_arrays(values)
-        return Tree(*values)

@@ -1,6 +1,6 @@
 """Conversion of models to descriptions that JSON can hold, and arrays, and back.
 
-To the types of values (`ngdt._util.values`), this adds ``{"object": number}``: one of the
+To the types of values (`ngdt._training.values`), this adds ``{"object": number}``: one of the
 ``objects`` of the description, each of which is given by its ``class``, the ``arguments`` of its
 constructor and the ``attributes`` that it has beyond them.
 
@@ -8,7 +8,7 @@ An object refers to earlier objects only. An object to which several others refe
 """
 
 from ngdt._core.tree import Tree
-from ngdt._util.values import ValueReader, ValueWriter, require_arrays
+from ngdt._training.values import ValueReader, ValueWriter, require_arrays
 from ngdt.persistence._check import check
 from ngdt.persistence._registry import CLASSES, arguments_of, attributes_of
 

@@ -6,7 +6,8 @@ value is a JSON object with a single key, which names its type:
 - ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "nan"}``;
 - ``{"array": [type, start, stop, shape]}``: a slice of the array of this type, a scalar if it has
   no dimension; ``{"objects": [...]}``: a one-dimensional array of Python objects;
-- ``{"csr": [shape, nonzeros, columns, starts]}``: a CSR array.
+- ``{"csr": [shape, nonzeros, columns, starts]}``: a CSR array; ``{"tree": [...]}``: a `Tree`, by
+  the arguments of its constructor.
 """
 
 from functools import singledispatchmethod
@@ -15,6 +16,7 @@ from math import isfinite
 import numpy as np
 from scipy import sparse
 
+from ngdt._core.tree import Tree
 from ngdt._util.container import DTYPE_KINDS
 
 
@@ -35,8 +37,10 @@ class ValueWriter:
         return {name: np.concatenate(added) for name, (_, added) in self._arrays.items()}
 
     def _other(self, value, where):
-        """Describe a value of another class."""
-        raise TypeError(f"{where} is of type {type(value).__name__}, which a file cannot hold")
+        """Describe a tree, or raise a TypeError."""
+        if type(value) is not Tree:
+            raise TypeError(f"{where} is of type {type(value).__name__}, which a file cannot hold")
+        return {"tree": self.describe(list(value._arrays()), where)}
 
     @singledispatchmethod
     def describe(self, value, where):
@@ -110,6 +114,7 @@ class ValueReader:
             "array": self._array,
             "objects": lambda content: np.fromiter(self.value(content), object, len(content)),
             "csr": self._csr,
+            "tree": self._tree,
         }
 
     def value(self, description):
@@ -145,6 +150,11 @@ class ValueReader:
         arrays = tuple(self.value(each) for each in arrays)
         require_arrays(arrays)
         return sparse.csr_array(arrays, shape=tuple(shape))
+
+    def _tree(self, content):
+        values = self.value(content)
+        require_arrays(values)
+        return Tree(*values)
 
 
 def require_arrays(values):
