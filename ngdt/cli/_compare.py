@@ -28,7 +28,6 @@ from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
     check_is_scored,
-    check_output,
     labels,
     positive_int,
     task_of,
@@ -109,7 +108,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    check_output(arguments.output)
     data = training_data(arguments)
     check_is_scored(data.y, "compare")
     task = task_of(data.y, arguments.task)

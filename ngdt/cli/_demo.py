@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 from ngdt.cli._formats import image, pyplot, write
-from ngdt.cli._options import add_output_argument, check_output, positive_int
+from ngdt.cli._options import add_output_argument, positive_int
 from ngdt.plotting import plot_history, plot_weights
 
 HELP = "compare trees and forests on scikit-learn's handwritten digits"
@@ -57,7 +57,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    check_output(arguments.output)
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     print(

@@ -16,7 +16,6 @@ from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
     check_is_scored,
-    check_output,
     labels,
     make_estimator,
     share,
@@ -46,7 +45,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    check_output(arguments.output)
     data = training_data(arguments)
     task = task_of(data.y, arguments.task)
     y = labels(data.y, task)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ngdt._util.container import writing
 from ngdt._util.optional import import_optional
-from ngdt.cli._options import Mistake, add_output_argument, check_output
+from ngdt.cli._options import Mistake, add_output_argument
 from ngdt.plotting._style import import_pyplot
 
 
@@ -42,8 +42,6 @@ def chosen_format(arguments, formats, default=None):
     callable
         ``write(model, arguments)``.
     """
-    if arguments.output is not None:
-        check_output(arguments.output)
     by_name = {name: write_as for name, (write_as, _) in formats.items()}
     by_suffix = {suffix: write_as for write_as, suffixes in formats.values() for suffix in suffixes}
     suffix = Path(arguments.output or "").suffix.lower()

@@ -11,7 +11,7 @@ from functools import cache
 from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
-from ngdt.cli._options import Mistake
+from ngdt.cli._options import Mistake, check_output
 
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
@@ -105,6 +105,8 @@ def main(argv=None):
             say = cache(lambda line: print(line, file=sys.stderr))
             warnings.showwarning = lambda warning, *_, **__: say(
                 f"ngdt: warning: {_one_line(warning)}")
+            if getattr(arguments, "output", None) is not None:
+                check_output(arguments.output)
             arguments.run(arguments)
             sys.stdout.flush()
     except BrokenPipeError:     # `ngdt show model.ngdt | head`
