@@ -39,61 +39,6 @@ from ngdt.cli._tables import add_data_arguments, training_data
 HELP = "compare models on a table, in an HTML report"
 
 
-class Result:
-    """The reported results of a model, trained on all samples.
-
-    Parameters
-    ----------
-    name : str
-    model : estimator
-    X, y
-        All samples.
-    task : str
-    lost : dict of str to ndarray of shape (n_samples,)
-        Losses of all models so far, the first of which it is compared with.
-    probable : ndarray of shape (n_samples, n_classes), or None
-        Probabilities of the classes, by cross-validation.
-    activity : Activity
-        The training on all samples.
-
-    Attributes
-    ----------
-    first : str
-        The name of the first model.
-    score : Score
-    of_probabilities : dict of str to float
-        The score of the probabilities of classes, by its name. Empty for regression.
-    lead : Score or None
-        Its score minus the score of the first model. None for the first.
-    n_leaves : int or None
-    n_bytes : int
-    seconds : float
-        That training on all samples took.
-    microseconds : float
-        For a row, if all are predicted at once.
-    model : estimator
-        Trained on all samples.
-    """
-
-    def __init__(self, name, model, X, y, task, lost, probable, activity):
-        classifies, first = task == "classification", next(iter(lost))
-        self.name, self.first, self.score = name, first, score(y, lost[name], classifies)
-        self.of_probabilities = probability_score(y, probable) if classifies else {}
-        self.lead = None if name == first else _lead(y, lost[first], lost[name], classifies)
-        self.model, self.seconds = _trained(model, X, y, np.arange(len(y)), activity)
-        self.n_leaves = CONTENDERS[name].leaves(self.model)
-        self.n_bytes = len(pickle.dumps(self.model))
-        self.microseconds = _microseconds(self.model, X)
-
-    def cells(self):
-        """All numbers as text, by their heads."""
-        lead = "-" if self.lead is None else self.lead.text(unit="", sign="+")
-        return {"": self.name, self.score.name: str(self.score), f"minus {self.first}": lead,
-                **{name: f"{value:.3f}" for name, value in self.of_probabilities.items()},
-                "leaves": str(self.n_leaves or "-"), "size": size(self.n_bytes),
-                "seconds": f"{self.seconds:.2f}", "µs a row": f"{self.microseconds:.2f}"}
-
-
 def add_arguments(parser):
     add_data_arguments(parser, target="column to predict")
     add_output_argument(
@@ -123,7 +68,7 @@ def run(arguments):
     if not arguments.quiet:
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
               f"{arguments.folds} folds")
-    results, lost = [], {}
+    models, rows, lost = {}, [], {}
     n_threads = effective_n_jobs(arguments.n_jobs)
     # scikit-learn takes all cores by default, ngdt one.
     with (watching(not arguments.quiet) as activity, warnings.catch_warnings(),
@@ -135,8 +80,9 @@ def run(arguments):
             part = activity.part(CONTENDERS[name].cost / cost, name)
             try:
                 lost[name], probable = _cross_validated(model, X, y, folds, task, part)
-                results.append(Result(
-                    name, model, X, y, task, lost, probable, part.part(part.left, "on all rows")))
+                models[name], seconds = _trained(
+                    model, X, y, np.arange(len(y)), part.part(part.left, "on all rows"))
+                rows.append(_row(name, models[name], seconds, X, y, lost, probable))
             except ValueError as error:
                 if task == "regression" or sizes.min() > 1:
                     raise
@@ -145,13 +91,11 @@ def run(arguments):
                     f"in one row of {arguments.target or 'y'} only: leave this row out, give it "
                     "another class, or choose other --models") from error
             part.finish()
-    rows = [each.cells() for each in results]
     table = [[*rows[0]], *([*row.values()] for row in rows)]
     print(aligned(table))
-    for each in results:
-        if each.name == "tree":
-            print(f"tree: {each.model.summary()}")
-    write_report(arguments.output, data, task, arguments.folds, n_threads, results, table)
+    if "tree" in models:
+        print(f"tree: {models['tree'].summary()}")
+    write_report(arguments.output, data, task, arguments.folds, n_threads, models, table)
     print(f"wrote {arguments.output}")
 
 
@@ -186,6 +130,39 @@ def _trained(model, X, y, rows, activity):
             scoring=lambda model, X, y: 0.0)
     activity.finish()
     return found["estimator"][0], float(found["fit_time"][0])
+
+
+def _row(name, model, seconds, X, y, lost, probable):
+    """The numbers on a model as text, by their heads.
+
+    Parameters
+    ----------
+    name : str
+    model : estimator
+        Trained on all samples.
+    seconds : float
+        That this took.
+    X, y
+        All samples.
+    lost : dict of str to ndarray of shape (n_samples,)
+        Losses of all models so far, the first of which it is compared with.
+    probable : ndarray of shape (n_samples, n_classes), or None
+        Probabilities of the classes, by cross-validation. None for regression.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    first, classifies = next(iter(lost)), probable is not None
+    found, lead = score(y, lost[name], classifies), "-"
+    if name != first:
+        lead = _lead(y, lost[first], lost[name], classifies).text(unit="", sign="+")
+    of_probabilities = probability_score(y, probable) if classifies else {}
+    return {"": name, found.name: str(found), f"minus {first}": lead,
+            **{head: f"{value:.3f}" for head, value in of_probabilities.items()},
+            "leaves": str(CONTENDERS[name].leaves(model) or "-"),
+            "size": size(len(pickle.dumps(model))), "seconds": f"{seconds:.2f}",
+            "µs a row": f"{_microseconds(model, X):.2f}"}
 
 
 def _lead(y, first, other, classifies):

@@ -62,7 +62,7 @@ _COLUMNS = {
 }
 
 
-def write_report(path, data, task, n_folds, n_threads, results, table):
+def write_report(path, data, task, n_folds, n_threads, models, table):
     """Write the report.
 
     Parameters
@@ -71,21 +71,21 @@ def write_report(path, data, task, n_folds, n_threads, results, table):
     data : Data
     task : str
     n_folds, n_threads : int
-    results : list of Result
+    models : dict of str to estimator
+        The models by name, trained on all rows.
     table : list of list of str
-        The numbers of the results, below their heads.
+        The numbers on the models, below their heads.
     """
-    name = results[0].score.name
     title = f"Models for {escape(Path(data.path).name)}"
     target = getattr(data.y, "name", None)      # of a column
     description = escape(
         f"{count(len(data.y), 'row')}, {count(data.X.shape[1], 'column')}, {task}"
         f"{'' if target is None else f' of {target!r}'}. Each model was "
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
-        f"The {name} is measured on all these predictions. No parameter was tuned.")
+        f"The {table[0][1]} is measured on all these predictions. No parameter was tuned.")
     write(_PAGE.substitute(
         title=title, description=description, table=_html(table),
-        notes=_notes(results, n_threads, table[0]), trees=_trees(results),
+        notes=_notes(models, n_threads, table[0]), trees=_trees(models),
         version=__version__), path)
 
 
@@ -96,21 +96,20 @@ def _html(table):
     return f"<table><tr>{'</tr><tr>'.join(lines)}</tr></table>"
 
 
-def _notes(results, n_threads, heads):
+def _notes(models, n_threads, heads):
     described = ""
-    for each in results:
-        described += f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}"
-        if each.name == "tree":     # what the default has become
-            described += f". On all rows:<pre>{escape(each.model.summary())}</pre>"
+    for name, model in models.items():
+        described += f"<li><b>{name}</b>: {CONTENDERS[name].what}"
+        if name == "tree":     # what the default has become
+            described += f". On all rows:<pre>{escape(model.summary())}</pre>"
         described += "</li>"
     return _NOTES.substitute(
-        described=described, first=results[0].name, threads=count(n_threads, "thread"),
+        described=described, first=next(iter(models)), threads=count(n_threads, "thread"),
         columns=" ".join(_COLUMNS[head] for head in heads if head in _COLUMNS))
 
 
-def _trees(results):
+def _trees(models):
     """The picture of the tree, and the text of both trees."""
-    models = {each.name: each.model for each in results}
     pictures = [_picture(models["tree"])] if "tree" in models else []
     return "\n".join([*pictures, *(
         f"<h2>The {what} as text</h2>\n<pre>"
