@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 
 from ngdt.cli._formats import add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, estimators_of, load_model
-from ngdt.cli._options import Mistake, check_is_scored, labels
+from ngdt.cli._options import Mistake, labels
 from ngdt.cli._scores import losses, score
 from ngdt.cli._tables import add_data_arguments, has_text_classes, import_pandas, samples_for
 
@@ -52,6 +52,8 @@ def run(arguments):
     classifies = is_classifier(model)
     if arguments.proba and not classifies:
         raise Mistake("--proba: a model for regression has no probabilities of classes")
+    if arguments.target is not None and model.n_outputs_ > 1:
+        raise Mistake(f"--target: predictions of {model.n_outputs_} targets are not scored")
     data = samples_for(model, arguments)
     y, is_known = (None, None) if data.y is None else _true_values(
         data.y, model, arguments.target)
@@ -71,7 +73,6 @@ def run(arguments):
 
 def _true_values(y, model, target):
     """The targets that are not missing, as the model predicts them, and which those are."""
-    check_is_scored(y, "--target")
     series = import_pandas().Series(np.asarray(y))
     is_known = series.notna().to_numpy()
     values = series[is_known].infer_objects()

@@ -228,12 +228,14 @@ def test_several_targets(run, mistake, folder):
 
 @pytest.mark.parametrize("model", [
     ngdt.ObliqueTreeRegressor(2, optimizer=None), ngdt.ObliqueForestRegressor(2, optimizer=None)])
-def test_names_of_several_targets(model, run, folder):
+def test_names_of_several_targets(model, run, mistake, folder):
     X = pd.DataFrame({"x": np.arange(40.0)})
-    X.to_csv(folder / "x.csv", index=False)
+    X.assign(price=X["x"]).to_csv(folder / "x.csv", index=False)
     ngdt.save(model.fit(X, pd.DataFrame({"price": X["x"], "cost": -X["x"]})), folder / "two.ngdt")
     assert run("predict", "two.ngdt", "x.csv").out.splitlines()[0] == (
         "prediction price,prediction cost")
+    assert "predictions of 2 targets are not scored" in mistake(
+        "predict", "two.ngdt", "x.csv", "-t", "price")
 
 
 def test_regression_of_truth_values(run, folder):
