@@ -27,7 +27,6 @@ from ngdt.cli._options import (
     Mistake,
     add_output_argument,
     add_training_arguments,
-    check_is_scored,
     labels,
     positive_int,
     task_of,
@@ -54,7 +53,6 @@ def add_arguments(parser):
 
 def run(arguments):
     data = training_data(arguments)
-    check_is_scored(data.y, "compare")
     task = task_of(data.y, arguments.task)
     X, y = data.X, labels(data.y, task)
     if not 2 <= arguments.folds <= len(y):

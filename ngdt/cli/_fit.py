@@ -15,7 +15,6 @@ from ngdt.cli._models import size
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
-    check_is_scored,
     labels,
     make_estimator,
     share,
@@ -52,7 +51,6 @@ def run(arguments):
         arguments.model, task, arguments, arguments.settings, verbose=int(not arguments.quiet))
     X_train, X_test, y_train, y_test = data.X, None, y, None
     if arguments.test_size is not None:
-        check_is_scored(y, "--test-size")
         X_train, X_test, y_train, y_test = train_test_split(
             data.X, y, test_size=arguments.test_size, random_state=arguments.random_state)
     say = (lambda text: None) if arguments.quiet else print

@@ -124,18 +124,16 @@ def task_of(y, given=None):
 
     Parameters
     ----------
-    y : Series of pandas or ndarray, of shape (n_samples,) or (n_samples, n_targets)
+    y : Series of pandas or ndarray, of shape (n_samples,)
     given : {"classification", "regression"} or None
 
     Returns
     -------
     str
     """
+    if given is not None:
+        return given
     values = np.asarray(y)
-    if values.ndim > 1 and given == "classification":
-        raise Mistake(f"--task classification needs a single target; there are {values.shape[1]}")
-    if given is not None or values.ndim > 1:
-        return given or "regression"
     if values.dtype.kind not in "iuf":
         return "classification"
     distinct = np.unique(values)
@@ -148,7 +146,7 @@ def labels(y, task):
 
     Parameters
     ----------
-    y : Series of pandas or ndarray, of shape (n_samples,) or (n_samples, n_targets)
+    y : Series of pandas or ndarray, of shape (n_samples,)
     task : str
 
     Returns
@@ -163,19 +161,6 @@ def labels(y, task):
     if values.dtype.kind == "f" and not np.mod(values, 1).any():
         return values.astype(np.int64 if np.abs(values).max() < 2.0**63 else str)
     return values.astype(str) if values.dtype.kind not in "iufb" else values
-
-
-def check_is_scored(y, option):
-    """Raise unless predictions of targets can be scored.
-
-    Parameters
-    ----------
-    y : Series of pandas or ndarray
-    option : str
-        That asks for the score.
-    """
-    if np.ndim(y) > 1:
-        raise Mistake(f"{option}: predictions of {np.shape(y)[1]} targets are not scored")
 
 
 def make_estimator(kind, task, arguments, settings=(), verbose=0):

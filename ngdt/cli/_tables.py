@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
-from sklearn.utils import check_consistent_length
 
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
@@ -37,7 +36,7 @@ class Data:
     Attributes
     ----------
     path : str
-    X : DataFrame of pandas, ndarray or CSR matrix, of shape (n_samples, n_columns)
+    X : DataFrame of pandas, or CSR matrix, of shape (n_samples, n_columns)
     y : ndarray of shape (n_samples,) or None
         Targets that the file has apart from X. A data frame has them as a column.
     beside : DataFrame of pandas or None
@@ -127,8 +126,8 @@ def read(arguments, text=(), n_features=None, keys=()):
         file, suffix = path, _suffix(path, input_format)
     try:
         found = READERS[suffix](
-            file, text=text, n_features=n_features, keys=keys, target=arguments.target,
-            separator=arguments.separator, decimal=arguments.decimal)
+            file, text=text, n_features=n_features, keys=keys, separator=arguments.separator,
+            decimal=arguments.decimal)
     except Exception as error:      # readers raise many types of errors for damaged files
         if getattr(error, "filename", None):    # which tells what is wrong with the file
             raise
@@ -169,14 +168,10 @@ def training_data(arguments):
         With `y`.
     """
     data = read(arguments, arguments.categorical)
-    if not data.has_columns:
-        data.require([*arguments.drop, *arguments.categorical])
-        if data.y is None:
-            raise Mistake(
-                f"{data.path}: the target is missing: save it as the array y, or name its array by "
-                "--target")
-    else:
+    if data.has_columns:
         data = _chosen_columns(data, arguments)
+    else:
+        data.require([*arguments.drop, *arguments.categorical])
     if len(np.unique(np.asarray(data.y).astype(str))) < 2:
         raise Mistake(f"{data.path}: the target is the same in all rows: nothing can be learnt")
     return data
@@ -265,7 +260,7 @@ def samples_for(model, arguments):
     if not names:
         raise Mistake(
             f"{data.path} has names of columns, but the model was trained on an array of "
-            f"{model.n_features_in_} features: give it such an array")
+            f"{model.n_features_in_} features: give it a LIBSVM file, or predict in Python")
     data.require([*names, *([arguments.target] if arguments.target else []), *beside])
     y = data.X[arguments.target] if arguments.target else None
     if y is not None and not has_text_classes(model):
@@ -333,21 +328,7 @@ def _libsvm(file, *, n_features, **_):
     return load_svmlight_file(file, n_features=n_features)
 
 
-def _npz(file, *, target, **_):
-    with np.load(file, allow_pickle=False) as arrays:
-        for name in ("X", *([target] if target else [])):
-            if name not in arrays:
-                raise ValueError(
-                    f"there is no array {name!r} in it, but {', '.join(arrays.files)}."
-                    f"{did_you_mean(name, arrays.files)}")
-        X, y = arrays["X"], arrays.get(target or "y")
-        if X.ndim != 2:
-            raise ValueError(f"X must have rows and columns, got an array of shape {X.shape}")
-        check_consistent_length(X, y)
-        return X, y
-
-
 READERS = {
     ".csv": _csv, ".tsv": partial(_csv, usual="\t"), ".parquet": partial(_arrow, "read_parquet"),
     ".arrow": partial(_arrow, "read_feather"), ".feather": partial(_arrow, "read_feather"),
-    ".libsvm": _libsvm, ".svm": _libsvm, ".npz": _npz}
+    ".libsvm": _libsvm, ".svm": _libsvm}

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
+from sklearn.base import clone
+from sklearn.datasets import dump_svmlight_file, load_diabetes, load_svmlight_file, load_wine
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import ngdt
@@ -57,8 +58,8 @@ def folder(frame, tmp_path_factory):
     frame.to_csv(folder / "wine.tsv", index=False, sep="\t")
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:120], y[:120]
-    np.savez(folder / "diabetes.npz", X=X, y=y)
     dump_svmlight_file(X, y, str(folder / "diabetes.svm"))
+    pd.DataFrame(X).add_prefix("x").to_csv(folder / "diabetes.csv", index=False)
     fit = ["fit", "-q", "--set", "optimizer=None", "max_depth=2"]
     main([*fit, "-t", "cultivar", "--categorical", "zip", "-o", str(folder / "wine.ngdt"),
           "--", str(folder / "wine.csv")])
@@ -80,6 +81,7 @@ def deep_tree():
     vars(model).update(
         _scaling=Scaling(np.zeros(10), np.ones(10)), _targets=ClassTargets(np.array([0, 1])),
         classes_=np.array([0, 1]), n_classes_=2, history_={}, n_features_in_=10, n_iter_=0,
+        feature_names_in_=np.array([f"x{j}" for j in range(10)], dtype=object),
         n_outputs_=1, tree_=score_tree([], [], [[0.0, 1.0]]), weights_=[])
     return model
 
@@ -173,7 +175,8 @@ def test_other_tables_from_stdin(run, mistake, folder, monkeypatch):
     assert run("predict", "wine.ngdt", "-", "--input-format", "tsv").out == expected
     monkeypatch.setattr(sys, "stdin", io.StringIO("a,t\n"))
     assert "stdin: the table has no rows" in mistake("fit", "-", "-t", "t")
-    assert "stdin cannot be read as npz" in mistake("fit", "-", "--input-format", "npz")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a,t\n"))
+    assert "stdin cannot be read as svm" in mistake("fit", "-", "--input-format", "svm")
 
 
 @pytest.mark.parametrize("labels", [["1", "x"], [0, 1], [False, True]])
@@ -212,28 +215,16 @@ def test_long_labels_are_not_cut(run, folder):
         "accuracy on 40 rows: 0.0 % (")
 
 
-def test_several_targets(run, mistake, folder):
-    X = np.arange(40.0)[:, None]
-    for y in (np.hstack([X, -X]), np.hstack([X, -X]).astype(int)):
-        np.savez(folder / "two.npz", X=X, y=y)
-        run("fit", "two.npz", "-q", "-o", "two.ngdt", "--set", "max_depth=2", "optimizer=None")
-        assert run("predict", "two.ngdt", "two.npz").out.splitlines()[0] == (
-            "prediction 0,prediction 1")
-        for command in ("predict two.ngdt two.npz -t y", "fit two.npz --test-size 0.3",
-                        "compare two.npz"):
-            assert "predictions of 2 targets are not scored" in mistake(*command.split())
-        assert "needs a single target; there are 2" in mistake(
-            "fit", "two.npz", "--task", "classification")
-
-
 @pytest.mark.parametrize("model", [
     ngdt.ObliqueTreeRegressor(2, optimizer=None), ngdt.ObliqueForestRegressor(2, optimizer=None)])
-def test_names_of_several_targets(model, run, mistake, folder):
+def test_several_targets(model, run, mistake, folder):
     X = pd.DataFrame({"x": np.arange(40.0)})
     X.assign(price=X["x"]).to_csv(folder / "x.csv", index=False)
-    ngdt.save(model.fit(X, pd.DataFrame({"price": X["x"], "cost": -X["x"]})), folder / "two.ngdt")
-    assert run("predict", "two.ngdt", "x.csv").out.splitlines()[0] == (
-        "prediction price,prediction cost")
+    y = pd.DataFrame({"price": X["x"], "cost": -X["x"]})
+    for targets, names in ((y.to_numpy(), [0, 1]), (y, [*y])):
+        ngdt.save(clone(model).fit(X, targets), folder / "two.ngdt")
+        assert run("predict", "two.ngdt", "x.csv").out.splitlines()[0] == ",".join(
+            f"prediction {name}" for name in names)
     assert "predictions of 2 targets are not scored" in mistake(
         "predict", "two.ngdt", "x.csv", "-t", "price")
 
@@ -247,12 +238,13 @@ def test_regression_of_truth_values(run, folder):
         "R2 on 40 rows: 1.000")
 
 
-def test_arrays_and_sparse_files(run):
-    found = [run("predict", "forest.ngdt", *arguments) for arguments in (
-        ("diabetes.npz", "-t", "y"), ("diabetes.svm", "-t", "target"))]
-    assert found[0].err.startswith("R2 on 120 rows: 0.")
-    values = [np.loadtxt(io.StringIO(each.out), skiprows=1) for each in found]
-    np.testing.assert_allclose(*values)
+def test_sparse_files(run, folder):
+    printed = run("predict", "forest.ngdt", "diabetes.svm", "-t", "target")
+    assert printed.err.startswith("R2 on 120 rows: 0.")
+    X = load_svmlight_file(str(folder / "diabetes.svm"))[0]
+    np.testing.assert_allclose(
+        np.loadtxt(io.StringIO(printed.out), skiprows=1),
+        ngdt.load(folder / "forest.ngdt").predict(X))
 
 
 def test_show(run, folder):
@@ -287,9 +279,9 @@ def test_a_sum_of_forests(run, frame, folder):
 
 def test_a_tree_of_networks_predicts(run, mistake):
     if find_spec("torch") is None:
-        assert "ngdt.deep needs torch" in mistake("predict", "deep.ngdt", "diabetes.npz")
+        assert "ngdt.deep needs torch" in mistake("predict", "deep.ngdt", "diabetes.csv")
     else:
-        assert run("predict", "deep.ngdt", "diabetes.npz").out.split() == [
+        assert run("predict", "deep.ngdt", "diabetes.csv").out.split() == [
             "prediction", *120 * ["1"]]
 
 
@@ -335,7 +327,7 @@ def test_keys_stand_beside_predictions(run, frame, folder, mistake):
     assert "the result would have two columns 'prediction'" in mistake(*command, "prediction")
     assert "there is no column 'kay'" in mistake(*command[:-1], "kay")
     assert "no column 'key', but an array without names" in mistake(
-        "predict", "forest.ngdt", "diabetes.npz", "--columns", "key")
+        "predict", "forest.ngdt", "diabetes.svm", "--columns", "key")
 
 
 def test_export_writes_probabilities_of_sql(run):
@@ -534,9 +526,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --test-size 3", "must be between 0 and 1, such as 0.25, got 3"),
     ("fit wine.csv -t cultivar --test-size a", "must be between 0 and 1, such as 0.25, got a"),
     ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
-    ("fit wine.csv --input-format npz -t y", "wine.csv cannot be read as npz: "),
     ("fit wine.csv --input-format svm", "wine.csv cannot be read as svm: "),
-    ("fit diabetes.npz -t z", "there is no array 'z' in it, but X, y"),
     ("fit diabetes.svm --drop x0", "no column 'x0', but an array without names"),
     ("show wine.csv", "wine.csv is no valid model file"),
     ("show wyne.ngdt", "there is no such file. Did you mean 'wine.ngdt'?"),
@@ -544,13 +534,13 @@ def test_the_task_follows_from_the_target(y, task):
     ("show forest.ngdt -o x.png", "--tree must be from 1 to 3"),
     ("export forest.ngdt -o x.sql", "JSON or ONNX, ngdt export writes a whole forest"),
     ("show wine.ngdt -o x.gif", "or --output FILE that ends with one of .txt, .html, .htm"),
-    ("predict wine.ngdt diabetes.npz", "'region', 'zip', but an array"),
+    ("predict wine.ngdt diabetes.svm", "set to 6, but input file contains 10 features"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
-    ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
+    ("predict forest.ngdt diabetes.svm --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
     ("explain wine.ngdt wine.csv --rows 1", "--rows 1. Did you mean '--row'? (ngdt explain -"),
     ("explain boosted.ngdt wine.csv", "ObliqueBoostingRegressor does not explain"),
-    ("explain deep.ngdt diabetes.npz", "DeepTreeClassifier does not explain"),
+    ("explain deep.ngdt diabetes.svm", "DeepTreeClassifier does not explain"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
     ("show boosted.ngdt -o x.html", "--tree must be from 1 to 5"),
     ("show bare.ngdt", "bare.ngdt holds a Tree, which has no columns"),
@@ -604,14 +594,9 @@ def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
 @pytest.mark.parametrize(("name", "content", "message"), [
     ("bad.csv.gz", b"a,y\n1,2\n", "Not a gzipped file"), ("bad.csv.xz", b"a,y\n1,2\n", "format"),
     ("bad.csv", "a,y\nR\xf6me,2\n".encode("latin-1"), "Convert it to UTF-8, or say by its name"),
-    ("bad.csv", gzip.compress(b"a,y\n1,2\n", mtime=0), "how it is compressed, as in .csv.gz"),
-    ("bad.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "X must have rows and columns, got an array"),
-    ("bad.npz", {"X": np.zeros((3, 1)), "y": 1.0}, "1 dimension")])
+    ("bad.csv", gzip.compress(b"a,y\n1,2\n", mtime=0), "how it is compressed, as in .csv.gz")])
 def test_files_that_cannot_be_read_are_named(name, content, message, mistake, folder):
-    if isinstance(content, dict):
-        np.savez(folder / name, **content)
-    else:
-        (folder / name).write_bytes(content)
+    (folder / name).write_bytes(content)
     line = mistake("fit", name, "-t", "y")
     assert f"{name} cannot be read as " in line
     assert message in line
