@@ -96,16 +96,12 @@ def numbered_groups(problem, samples):
 
 def problem_without(problem, samples):
     """The problem without some of its training and validation samples."""
-    def without(weight):
-        if weight is None:
-            return None
-        weight = weight.copy()
-        weight[samples] = 0.0
-        return weight
-
+    is_left = np.ones(len(problem.y), dtype=bool)
+    is_left[samples] = False
+    validation = problem.validation_weight
     return problem.replace(
-        sample_weight=without(problem.sample_weight),
-        validation_weight=without(problem.validation_weight))
+        sample_weight=problem.sample_weight * is_left,
+        validation_weight=None if validation is None else validation * is_left)
 
 
 def problem_of(problem, samples, scaling=None):
