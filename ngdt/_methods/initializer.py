@@ -38,12 +38,12 @@ class Initializer(Algorithm):
             By Ctrl-C, a KeyboardInterrupt with the tree so far, if there is one.
         """
         self.check(problem)
-        with problem.control.checkpoint.step(Tree) as made:
-            if not made:    # what is trained on the way is no step
-                made.append(self._check_type("_initialize", self._initialize(
-                    problem.replace(control=problem.control.unstored())), Tree))
-        problem._check_shapes(made[0])
-        return made[0]
+        # What is trained on the way is no step.
+        unstored = problem.replace(control=problem.control.unstored())
+        tree = problem.control.checkpoint.step(Tree, lambda: self._check_type(
+            "_initialize", self._initialize(unstored), Tree))
+        problem._check_shapes(tree)
+        return tree
 
     @abstractmethod
     def _initialize(self, problem: Problem) -> Tree:

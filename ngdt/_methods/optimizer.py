@@ -61,14 +61,15 @@ class Optimizer(Algorithm):
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
 
-        with problem.control.checkpoint.step(OptimizerResult) as made:
-            if not made:
-                result = self._check_type("_optimize", self._optimize(
-                    tree, problem.winsorized if self.winsorizes else problem), OptimizerResult)
-                made.append(replace(result, tree=problem._refit_moved(result.tree)) if (
-                    self.winsorizes) else result)
-        problem._check_shapes(made[0].tree)
-        return made[0]
+        def make():
+            result = self._check_type("_optimize", self._optimize(
+                tree, problem.winsorized if self.winsorizes else problem), OptimizerResult)
+            return replace(result, tree=problem._refit_moved(result.tree)) if (
+                self.winsorizes) else result
+
+        result = problem.control.checkpoint.step(OptimizerResult, make)
+        problem._check_shapes(result.tree)
+        return result
 
     @abstractmethod
     def _optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:

@@ -89,20 +89,20 @@ class CheckpointFile(Checkpoint):
         return not self._ended and monotonic() - self._last >= max(
             INTERVAL, self._seconds / MAX_SHARE)
 
-    @contextmanager
-    def step(self, kind):
+    def step(self, kind, make):
         key = (self.next_group(),)
-        known = self.known(kind, key)
-        made = [] if known is None else [known]
+        made = self.known(kind, key)
         self._n_runs = 0
-        try:
-            yield made
-        except BaseException:
-            self._ended = True
-            raise
-        if known is None and not self._ended:
-            self._runs = {}
-            self.add(key, *made)
+        if made is None:
+            try:
+                made = make()
+            except BaseException:
+                self._ended = True
+                raise
+            if not self._ended:
+                self._runs = {}
+                self.add(key, made)
+        return made
 
     def next_group(self):
         self._n_steps += 1

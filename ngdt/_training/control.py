@@ -1,7 +1,6 @@
 """Control of a training: its deadline, its display, and its checkpoint."""
 
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Lock
@@ -230,21 +229,22 @@ class Checkpoint:
 
     is_due = False
 
-    @contextmanager
-    def step(self, kind):
-        """Context manager of the next step, whose block makes the result if it is not known.
+    def step(self, kind, make):
+        """The result of the next step, which is made if it is not known.
 
         Parameters
         ----------
         kind : type
             `Tree` or a dataclass.
+        make : callable
+            Returns the result.
 
-        Yields
-        ------
-        list
-            With the result, if it is known. Else, the block puts it there.
+        Returns
+        -------
+        object
+            Of this kind.
         """
-        yield []
+        return make()
 
     def next_group(self):
         """Number of a group of steps that are done in any order, int."""
@@ -274,10 +274,6 @@ class Checkpoint:
 
     def keep(self, run, state):
         """Store the state of a run, dict of values that a file can hold."""
-
-    def reading(self):
-        """Context manager of what uses a state or a result."""
-        return nullcontext()
 
     def end(self):
         """Store no more: what follows is cut short."""
