@@ -114,7 +114,7 @@ class ValueReader:
             "array": self._array,
             "objects": lambda content: np.fromiter(self.value(content), object, len(content)),
             "csr": self._csr,
-            "tree": self._tree,
+            "tree": lambda content: Tree(*self._all_arrays(content)),
         }
 
     def value(self, description):
@@ -147,14 +147,12 @@ class ValueReader:
 
     def _csr(self, content):
         shape, *arrays = content
-        arrays = tuple(self.value(each) for each in arrays)
-        require_arrays(arrays)
-        return sparse.csr_array(arrays, shape=tuple(shape))
+        return sparse.csr_array(tuple(self._all_arrays(arrays)), shape=tuple(shape))
 
-    def _tree(self, content):
+    def _all_arrays(self, content):
         values = self.value(content)
         require_arrays(values)
-        return Tree(*values)
+        return values
 
 
 def require_arrays(values):
