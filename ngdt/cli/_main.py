@@ -19,6 +19,7 @@ COMMANDS = {
 # Patterns of what programs do, as errors and warnings of `fit` say, and what to do here.
 _OPTIONS = {
     r"X\.astype\(\{(.*?): 'category'\}\)": r"--categorical \1",
+    r"name it in categorical_features, as \[(.*?)\]": r"give --categorical \1",
     r"decimal=',' of pandas\.read_csv": "--decimal ','",
     r"use a regressor": "give --task regression",
     r"use a classifier": "give --task classification",

@@ -696,6 +696,15 @@ def test_signs_of_missing_numbers_are_named(run, folder):
     assert "numbers, in the file, without signs such as '?', '$' and those of" in printed.err
 
 
+def test_text_in_a_column_of_numbers(run, mistake, folder):
+    frame = pd.DataFrame({"a": range(0, 60, 2), "y": ["no", "yes"] * 15})
+    frame.to_csv(folder / "numbers.csv", index=False)
+    run("fit", "numbers.csv", "-t", "y", "-q", "-o", "n.ngdt", "--set", "optimizer=None")
+    frame.assign(a="x").to_csv(folder / "text.csv", index=False)
+    assert mistake("predict", "n.ngdt", "text.csv").endswith(
+        "Convert it to numbers or, in training, give --categorical 'a'\n")
+
+
 def test_parameters_of_an_algorithm(run, folder, mistake):
     run("fit", "wine.csv", "-t", "cultivar", "-q", "-o", "c.ngdt", "--set", "optimizer=tao",
         "optimizer__C=0.03", "max_depth=2")
