@@ -45,7 +45,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    chosen = chosen_format(arguments, FORMATS, "text")
+    chosen = chosen_format(arguments)
     model = load_model(arguments.model)
     if not hasattr(model, "explain"):
         raise Mistake(

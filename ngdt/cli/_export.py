@@ -62,5 +62,5 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    chosen = chosen_format(arguments, FORMATS)
+    chosen = chosen_format(arguments)
     write(chosen(load_model(arguments.model), arguments), arguments.output)

@@ -24,34 +24,31 @@ def add_format_arguments(parser, formats, default=None):
     text = f"(default: that of FILE{f', or {default}' if default else ''})"
     parser.add_argument("-f", "--format", choices=list(formats), help=text)
     add_output_argument(parser, "file to write (default: stdout)")
+    parser.set_defaults(formats=formats, default_format=default)
 
 
-def chosen_format(arguments, formats, default=None):
+def chosen_format(arguments):
     """The format that the arguments say.
 
     Parameters
     ----------
     arguments : argparse.Namespace
-        `format` and `output`.
-    formats : dict
-        As for `add_format_arguments`.
-    default : str, default=None
+        With the arguments of `add_format_arguments`.
 
     Returns
     -------
     callable
         ``write(model, arguments)``.
     """
-    by_name = {name: write_as for name, (write_as, _) in formats.items()}
-    by_suffix = {suffix: write_as for write_as, suffixes in formats.values() for suffix in suffixes}
-    suffix = Path(arguments.output or "").suffix.lower()
-    chosen = by_name.get(arguments.format) or by_suffix.get(suffix) or (
-        by_name.get(default) if arguments.output is None else None)
+    formats, output = arguments.formats, arguments.output
+    by_suffix = {suffix: name for name, (_, suffixes) in formats.items() for suffix in suffixes}
+    chosen = arguments.format or (
+        arguments.default_format if output is None else by_suffix.get(Path(output).suffix.lower()))
     if chosen is None:
         raise Mistake(
-            f"--format is missing: give one of {', '.join(by_name)}, or --output FILE that ends "
+            f"--format is missing: give one of {', '.join(formats)}, or --output FILE that ends "
             f"with one of {', '.join(by_suffix)}")
-    return chosen
+    return formats[chosen][0]
 
 
 def write(content, output):

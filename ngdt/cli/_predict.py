@@ -47,7 +47,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    chosen = chosen_format(arguments, FORMATS, "csv")
+    chosen = chosen_format(arguments)
     model = load_model(arguments.model)
     classifies = is_classifier(model)
     if arguments.proba and not classifies:
