@@ -39,24 +39,6 @@ def warn_of_target(X, y):
                 f"what is to be predicted: leave it out, as pandas' X.drop(columns={name!r}) does")
 
 
-def names_of_targets(y):
-    """Names of several targets: those of the columns of a data frame.
-
-    Parameters
-    ----------
-    y : array-like
-        As it is given to `fit`.
-
-    Returns
-    -------
-    tuple of str
-        Empty if y is no data frame of several columns with different names.
-    """
-    given = _read(y)
-    names = tuple(given.columns) if isinstance(given, nw.DataFrame) else ()
-    return names if len(names) > 1 and all(isinstance(name, str) for name in names) else ()
-
-
 def check_names_of_targets(encoder, y, parameter="y"):
     """Refuse several targets that are not those of training, or not in their order.
 
@@ -64,7 +46,7 @@ def check_names_of_targets(encoder, y, parameter="y"):
     ----------
     encoder : ClassTargets or RegressionTargets
     y : array-like
-        As it is given. Only a data frame has names.
+        As it is given. Only a data frame of several columns with different names has names.
     parameter : str, default="y"
         Name of the parameter, for error messages.
 
@@ -78,8 +60,9 @@ def check_names_of_targets(encoder, y, parameter="y"):
     ValueError
         If the names are known, and others.
     """
-    names = names_of_targets(y)
-    if not names:
+    given = _read(y)
+    names = tuple(given.columns) if isinstance(given, nw.DataFrame) else ()
+    if len(names) < 2 or not all(isinstance(name, str) for name in names):
         return encoder
     with error_prefix(parameter):
         return encoder.named(names)

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from ngdt._core.scaling import Moments
 from ngdt._core.tree import Tree
-from ngdt._encoding.check_targets import names_of_targets
+from ngdt._encoding.check_targets import check_names_of_targets
 from ngdt._estimators.description import fitted_attributes
 from ngdt._estimators.resolve import (
     is_auto,
@@ -111,9 +111,8 @@ class Reading:
         reading = control.activity.part(READING_WORK, "reading partitions")
         glances = self._look_at(found, X.shape[1])
         self._learn(glances.values(), control)
-        names = names_of_targets(getattr(y, "_meta", None))     # of a data frame without rows
-        if names:
-            self.fitted["_targets"] = self.fitted["_targets"].named(names)
+        self.fitted["_targets"] = check_names_of_targets(       # of a data frame without rows
+            self.fitted["_targets"], getattr(y, "_meta", None))
         self._make_blocks(found, glances, n_at_once or N_AT_ONCE)
         reading.finish()
 
