@@ -162,10 +162,10 @@ def _(categories: Categories):
 def _(table: Table):
     names, numeric, categorical = table.names, table.numeric, table.categorical
     require("names", is_of(tuple, str, names))
-    for name, columns in (("numeric", numeric), ("categorical", categorical)):
-        require(name, is_array(columns, "iu", (None,)) and ascends(columns))
-    require("numeric and categorical", np.array_equal(
-        np.sort(np.concatenate([numeric, categorical])), np.arange(len(names))))
+    require("categorical", is_array(categorical, "iu", (None,)) and ascends(categorical)
+            and are_indices(categorical, len(names)))
+    require("numeric", is_array(numeric, "iu", (None,)) and np.array_equal(
+        numeric, np.setdiff1d(np.arange(len(names)), categorical)))
     require("fill", is_array(table.fill, "f", numeric.shape) and np.isfinite(table.fill).all())
     require("gaps", is_array(table.gaps, "iu", (None,)) and ascends(table.gaps)
             and are_indices(table.gaps, len(numeric)))
