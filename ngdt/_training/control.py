@@ -18,14 +18,6 @@ _PIECE_SECONDS = 0.2
 _ROUNDING = 1e-9
 
 
-@dataclass
-class _Record:
-    """Events at a deadline and at shares of its time."""
-
-    has_cut: bool = False
-    is_stopped: bool = False
-
-
 @dataclass(frozen=True)
 class Deadline:
     """A time by which an algorithm has to return the best tree so far.
@@ -48,8 +40,8 @@ class Deadline:
     """
 
     end: float = inf
-    # Shares of the time have the same record.
-    _record: _Record = field(default_factory=_Record, repr=False, compare=False)
+    # "cut" and "stopped", once they have happened. Shares of the time have the same set.
+    _events: set = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> "Deadline":
@@ -64,7 +56,7 @@ class Deadline:
     @property
     def is_stopped(self) -> bool:
         """True once `stop` has been called."""
-        return self._record.is_stopped
+        return "stopped" in self._events
 
     @property
     def left(self) -> float:
@@ -74,18 +66,18 @@ class Deadline:
     @property
     def has_cut(self) -> bool:
         """True if anything did not fit."""
-        return self._record.has_cut
+        return "cut" in self._events
 
     def fits(self, seconds: float = 0.0) -> bool:
         """Return whether more than this time is left. If not, this is noted for `has_cut`."""
         fits = self.left > seconds
         if not fits:
-            self._record.has_cut = True
+            self._events.add("cut")
         return fits
 
     def stop(self) -> None:
         """Let no time be left, from now on."""
-        self._record.is_stopped = True
+        self._events.add("stopped")
 
     def share(self, share: float) -> "Deadline":
         """The deadline of an algorithm that has this share of the time left."""
@@ -101,11 +93,11 @@ class Deadline:
 
     def __reduce__(self):
         # The monotonic clock of another machine began at another time.
-        return _at_time_of_day, (self.end - monotonic() + time(), self._record)
+        return _at_time_of_day, (self.end - monotonic() + time(), self._events)
 
 
-def _at_time_of_day(end, record):
-    return Deadline(end - time() + monotonic(), record)
+def _at_time_of_day(end, events):
+    return Deadline(end - time() + monotonic(), events)
 
 
 NO_DEADLINE = Deadline()
