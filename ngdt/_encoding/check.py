@@ -45,16 +45,14 @@ class RawTable(NamedTuple):
     booleans: tuple = ()
 
 
-def check_samples(estimator, X, *, reset):
-    """Check samples that other estimators will encode.
+def check_samples(estimator, X):
+    """Check samples to train on, which other estimators will encode.
 
     Parameters
     ----------
     estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`, or compares X with them.
+        Gets `n_features_in_` and `feature_names_in_`.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
-    reset : bool
-        Whether X is for training.
 
     Returns
     -------
@@ -63,8 +61,8 @@ def check_samples(estimator, X, *, reset):
     """
     _check_form(X)
     if as_columns(X) is not None:
-        return _validated(estimator, X, reset=reset, skip_check_array=True)
-    return _validated(estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
+        return _validated(estimator, X, skip_check_array=True)
+    return _validated(estimator, X, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
 
 
 def check_table(estimator, X, categorical_features, *, reset):

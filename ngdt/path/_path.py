@@ -213,7 +213,7 @@ def tao_path(X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weig
     model = warm_started(estimator)
     error = zero_one_loss if is_classifier(model) else mean_squared_error
     Cs, trees, columns, encoded = check_Cs(Cs), [], [], None
-    X = check_samples(model, X, reset=True)
+    X = check_samples(model, X)
     for C, run in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)

@@ -161,7 +161,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_error(self):
             estimator = self._estimator()
             self.estimator_ = warm_started(estimator)
-            X = check_samples(self, X, reset=True)
+            X = check_samples(self, X)
             y = check_targets(self, y, **self.estimator_._check_y_params)
             check_consistent_length(X, y)
             weight = None if sample_weight is None else check_weight(sample_weight, len(y))

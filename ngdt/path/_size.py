@@ -148,7 +148,7 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
         raise TypeError(f"estimator must be an oblique tree or forest, got {estimator!r}")
     # A checkpoint is that of a single training.
     model = cloned(estimator).set_params(checkpoint=None)
-    X = check_samples(model, X, reset=True)
+    X = check_samples(model, X)
     y = check_targets(model, y, **model._check_y_params)
     check_consistent_length(X, y)
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
