@@ -306,7 +306,7 @@ def surrogate_gradient(
 
     Notes
     -----
-    Norouzi (2015), lines 8 to 10 of Algorithm 1: the gradient of the weight vector of node i is
+    Norouzi (2015), lines 6 and 10 of Algorithm 1: the gradient of the weight vector of node i is
     (g_i - h_i) x, where h follows the path to the assigned leaf. Among the leaf values, only the
     values of the loss-augmented leaf have a gradient. It is valid where the maximizer is unique and
     no score is zero; the fast bound also jumps if a sign off the current path changes.

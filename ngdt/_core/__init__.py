@@ -5,12 +5,12 @@ A guided tour, for a reader with the paper at hand. In this order:
     equations                         here
     ---------                         ----
     f, the tree                       flat_tree.pxd: FlatTree.leaf_below; tree.py: Tree.apply
-    (1), (2)  log loss                loss.pyx: LogLoss.profile, LogLoss.gradient
+    (1), (2)  log loss                loss.pxd: to_probabilities; loss.pyx: LogLoss.profile
     (3)       squared loss            regression_losses.pyx: SquaredLoss
-    (4)       empirical loss          loss.pyx: Loss.value, of the values of these leaves
+    (4)       empirical loss          loss.pyx: Loss.value, of the leaves that Tree.apply finds
     (5), (6)  decisions by argmax     search.pxd: Search.descend, as the argmax is sgn(Wx)
     (7)       the bound               search.pyx: Search.find with any radius
-    (8), (9)  bounded norm            sgd/epoch.pyx: TrainedTree._project
+    (8), (9)  scale, bounded norm     sgd/epoch.pyx: TrainedTree.scale, TrainedTree._project
     (10)-(12) augmented inference     search.pyx: Search.find, Search.price
     (13)      Hamming ball            search.pyx: Search.find with the radius 1, see RADIUS
     (14)      stable bound            sgd/epoch.pyx: SGDTrainer._fill_slot
@@ -34,9 +34,9 @@ bounds far values, threads.pyx divides mini-batches between threads. Beside them
 tree: tree_arrays.py checks its arrays, structure.py follows its paths and joins trees, quantiles.py
 keeps the targets of leaves, climbs.py finds what rising features can change.
 
-Nothing here imports from ngdt but `_util`, which tests/project/test_imports.py checks. The theory
-page of the docs (docs/theory/bound.rst) has the equations under the same numbers, and what departs
-from the paper.
+Nothing here imports from ngdt but `_util`, which tests/project/test_imports.py checks. In
+docs/theory, bound.rst has the equations under the same numbers, and bound_training.rst Algorithm 1
+and what departs from the paper.
 """
 
 from importlib.util import find_spec as _find_spec

@@ -18,7 +18,7 @@ cdef struct Sample:
     const void *values
     const int32_t *indices      # NULL for a dense sample
     Py_ssize_t n                # stored values
-    double offset               # value of the constant feature (multiplied by minus threshold)
+    double offset               # minus the constant feature of -1, shrunk with the sample
     ngdt_dot dot                # by dense weights
     ngdt_dot_sparse dot_sparse  # by sparse weights; NULL for sparse samples, unless from a Reader
 

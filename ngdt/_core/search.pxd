@@ -20,8 +20,8 @@ cdef class Topology:
 
 
 @cython.final
-cdef class LeafBounds:
-    # Elementwise range of the leaf profiles below every id; a leaf's own profile has lo = hi.
+cdef class LeafBoxes:
+    # Boxes: elementwise ranges of the leaf profiles below every id. A leaf's own has lo = hi.
     cdef Topology topology
     cdef Loss loss
     cdef int n_outputs
@@ -35,13 +35,13 @@ cdef class LeafBounds:
 
 cdef struct Found:
     int leaf            # id in the leaf space
-    double value        # loss -/+ price: the bound, or the diminished cost
+    double value        # loss - price, or loss + price for the sign -1
 
 
 @cython.final
 cdef class Search:
     cdef Topology topology
-    cdef LeafBounds bounds
+    cdef LeafBoxes boxes
     cdef Loss loss
     cdef int n_outputs
     # split parameters, borrowed: weight vectors are `stride` bytes apart

@@ -1,15 +1,17 @@
 """Search for the leaf with the largest loss minus price, or the smallest loss plus price.
 
-The price of flipping the decision of node i is 2|s_i|. Norouzi (2015), eq. (7), is the largest
-"loss minus price" over all leaves; eq. (13) allows one flip only; the assignment rule `best` looks
-for the smallest "loss plus price". All three are one search, `Search.find`, with a sign and a
-radius: the number of decisions that may differ from sgn(Wx).
+The price of flipping the decision of node i is 2|s_i|: max_h h'Wx is the sum of |s_i|, from which
+each decision that differs from sgn(s_i) takes 2|s_i| (eq. 12). Norouzi (2015), eq. (7), is the
+largest "loss minus price" over all leaves; eq. (13) allows one flip only; the smallest "loss plus
+price" is not in the paper (cost-diminished inference, which assigns samples to leaves). All three
+are one search, `Search.find`, with a sign and a radius: the number of decisions that may differ
+from sgn(Wx).
 
 Scores are dot products of length n_features; they are most of the cost. Each is computed when first
 needed, at most once per sample, so all searches for one sample share them. Without pruning, a
 search visits all nodes; with it, those below which a better leaf may lie.
 
-`Topology` is read-only. `LeafBounds` is written by `refresh` alone, when no search runs. A `Search`
+`Topology` is read-only. `LeafBoxes` is written by `refresh` alone, when no search runs. A `Search`
 holds the state of one sample: one object per thread.
 """
 
@@ -40,7 +42,7 @@ cdef class Topology:
 
 
 @cython.final
-cdef class LeafBounds:
+cdef class LeafBoxes:
     """Range of the leaf profiles below every node, kept exact as leaves change."""
 
     def __init__(self, Topology topology, Loss loss, const double[:, ::1] values, prune=True):
@@ -99,12 +101,12 @@ cdef class LeafBounds:
 cdef class Search:
     """Scratch and state of the searches for one sample at a time; one object per thread."""
 
-    def __init__(self, LeafBounds bounds):
-        cdef int m = bounds.topology.n_internal
-        self.topology = bounds.topology
-        self.bounds = bounds
-        self.loss = bounds.loss
-        self.n_outputs = bounds.n_outputs
+    def __init__(self, LeafBoxes boxes):
+        cdef int m = boxes.topology.n_internal
+        self.topology = boxes.topology
+        self.boxes = boxes
+        self.loss = boxes.loss
+        self.n_outputs = boxes.n_outputs
         self.score_of = np.empty(m + 1)
         self.scored_at = np.zeros(m + 1, dtype=np.uint32)
         self.tick = 0
@@ -133,12 +135,12 @@ cdef class Search:
         return self.score_of[node]
 
     cdef double potential(self, int node, int sign) noexcept nogil:
-        """An upper bound on sign * loss of the leaves below."""
+        """An upper bound on sign * loss of the leaves below; at a leaf, it is that."""
         if sign > 0:
             return self.loss.largest(
-                &self.bounds.lo[node, 0], &self.bounds.hi[node, 0], self.n_outputs, self.y)
+                &self.boxes.lo[node, 0], &self.boxes.hi[node, 0], self.n_outputs, self.y)
         return -self.loss.smallest(
-            &self.bounds.lo[node, 0], &self.bounds.hi[node, 0], self.n_outputs, self.y)
+            &self.boxes.lo[node, 0], &self.boxes.hi[node, 0], self.n_outputs, self.y)
 
     cdef void begin(self, Sample x, const double *y) noexcept nogil:
         """Start on a sample: discard the scores of the one before, and route."""
@@ -174,20 +176,21 @@ cdef class Search:
 
         Ties: the leaf that the sample reaches wins, then the first leaf met. A subtree is skipped
         where even its most extreme loss, less the price so far, does not beat the best leaf found.
+        The value that is found is "loss - price" with the sign 1, and "loss + price" with -1.
         Prices only grow on the way down and potentials only shrink, in floating point too, so the
         result is that of the unpruned search.
         """
         cdef int m = self.topology.n_internal, i, node, other, flips, top
-        # No leaf has a larger loss than the root allows: where this, less the price of the cheapest
-        # flip, does not win, the search is over after one look.
-        cdef double root = self.potential(0, sign), price, flip_price, value
+        # Of no leaf, sign * loss is larger than below the root: where this, less the price of the
+        # cheapest flip, does not win, the search is over after one look.
+        cdef double most = self.potential(0, sign), price, flip_price, value
         cdef Found best
         best.leaf = self.leaf
         best.value = self.potential(m + self.leaf, sign)
         for i in range(self.path_length):
             node = self.path[i]
             price = 2.0 * fabs(self.score_of[node])
-            if not root - price > best.value:
+            if not most - price > best.value:
                 break           # the later flips cost more still
             self.stack_node[0] = self._sibling_of_choice(node)
             self.stack_price[0] = price
@@ -258,8 +261,8 @@ cdef class Search:
         return n
 
 
-cdef Search _search_for(FlatTree tree, LeafBounds bounds):
-    cdef Search search = Search(bounds)
+cdef Search _search_for(FlatTree tree, LeafBoxes boxes):
+    cdef Search search = Search(boxes)
     # Each node is scored at most once a sample, but by any sample: rows that lie one behind the
     # other are read faster than lists of nonzeros.
     tree = tree.densify()       # the same scores
@@ -274,7 +277,7 @@ def search_samples(FlatTree tree, Samples data, const double[:, ::1] y, Loss los
                    int radius, prune):
     """`Search.find` for every sample: leaf, flips, value, n_scored."""
     cdef Topology topology = Topology(tree)
-    cdef Search search = _search_for(tree, LeafBounds(topology, loss, tree.values, prune))
+    cdef Search search = _search_for(tree, LeafBoxes(topology, loss, tree.values, prune))
     cdef Py_ssize_t n = data.n_samples, i
     leaves, values = np.empty(n, dtype=np.int32), np.empty(n)
     counts, n_scored = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
@@ -302,7 +305,7 @@ def price_samples(FlatTree tree, Samples data, const int32_t[::1] leaves):
     cdef Topology topology = Topology(tree)
     # No loss is evaluated here.
     cdef Search search = _search_for(
-        tree, LeafBounds(topology, Loss(), tree.values, True))
+        tree, LeafBoxes(topology, Loss(), tree.values, True))
     cdef Py_ssize_t n = data.n_samples, i
     prices, counts = np.empty(n), np.empty(n, dtype=np.int32)
     width = max(1, topology.max_depth)

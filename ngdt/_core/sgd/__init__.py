@@ -1,1 +1,1 @@
-"""One epoch of SGD and Stable SGD: Algorithm 1."""
+"""Algorithm 1: one epoch of SGD or, with assigned leaves that stay, of Stable SGD."""

@@ -1,4 +1,7 @@
-"""One epoch of stochastic gradient descent on the stable bound, Norouzi (2015), Algorithm 1.
+"""One epoch of stochastic gradient descent, Norouzi (2015), Algorithm 1.
+
+What it minimises is eq. (14), the stable bound, of which eqs. (7) and (13) are the case that each
+sample is assigned to the leaf that it reaches.
 
 Visits (`SGDTrainer`) search each sample of a mini-batch and write what it contributes into its
 slot; updates (`TrainedTree`) move the nodes and the leaves by what the slots hold. Most of the time
@@ -23,7 +26,7 @@ from libc.string cimport memset
 
 from ngdt._core.loss cimport Loss
 from ngdt._core.samples cimport Sample, Samples, Standardizer, axpy, training_sample
-from ngdt._core.search cimport Found, LeafBounds, Search, Topology
+from ngdt._core.search cimport Found, LeafBoxes, Search, Topology
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 
 cdef extern from "dot.h" nogil:
@@ -65,7 +68,7 @@ cdef class Batch:
     cdef float[:, ::1] x                # per slot: stored values of the sample
     cdef double[:, ::1] loss_gradient   # per slot: in the values of the augmented leaf
     cdef int32_t[:, ::1] update_node    # per slot and update
-    cdef double[:, ::1] update_size     # what the sample is multiplied with in the gradient
+    cdef double[:, ::1] score_gradient  # per slot and update: g_i - h_i of line 6, weighted
 
     def __init__(self, int batch_size, Py_ssize_t max_stored, int n_outputs, int max_depth):
         # Two paths, each at most max_depth long; not 0, as numbers of updates are divided by it.
@@ -76,7 +79,7 @@ cdef class Batch:
         self.x = np.zeros((batch_size, max(1, max_stored)), dtype=np.float32)
         self.loss_gradient = np.empty((batch_size, n_outputs))
         self.update_node = np.empty((batch_size, self.max_updates), dtype=np.int32)
-        self.update_size = np.empty((batch_size, self.max_updates))
+        self.score_gradient = np.empty((batch_size, self.max_updates))
 
 
 cdef class SGDWorker(Worker):
@@ -155,12 +158,12 @@ cdef class TrainedTree:
     cdef Topology topology
     cdef Loss loss
     # Parameters of the tree, the arrays and their views. Visits read them. Of weights and
-    # thresholds, update tasks write one node each; values, bounds and sums are one task.
+    # thresholds, update tasks write one node each; values, boxes and sums are one task.
     cdef readonly object weights, thresholds, values
     cdef float[:, ::1] w
     cdef double[::1] b
     cdef double[:, ::1] leaf_values
-    cdef LeafBounds bounds
+    cdef LeafBoxes boxes
     # Sums over the mini-batch, by leaf; zero between mini-batches.
     cdef double[:, ::1] leaf_gradient
     cdef double[::1] leaf_weight
@@ -177,7 +180,7 @@ cdef class TrainedTree:
         self.weights, self.thresholds, self.values = weights, thresholds, values
         self.w, self.b, self.leaf_values = weights, thresholds, values
         self.n_features, self.n_outputs = weights.shape[1], values.shape[1]
-        self.bounds = LeafBounds(self.topology, loss, values)
+        self.boxes = LeafBoxes(self.topology, loss, values)
         self.nu, self.leaf_limit, self.max_leaf_step = nu, leaf_limit, max_leaf_step
         self.leaf_gradient = np.zeros((m + 1, self.n_outputs))
         self.leaf_weight = np.zeros(m + 1)
@@ -188,7 +191,7 @@ cdef class TrainedTree:
 
     cdef Search new_search(self):
         """A search that follows the weights as they change."""
-        cdef Search search = Search(self.bounds)
+        cdef Search search = Search(self.boxes)
         if self.topology.n_internal:
             search.bind(
                 <const char *> &self.w[0, 0], self.n_features * sizeof(float), &self.b[0],
@@ -206,7 +209,7 @@ cdef class TrainedTree:
         for own, saved in zip(self.arrays, arrays, strict=True):
             fill(own, saved)
         for leaf in range(self.values.shape[0]):
-            self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
+            self.boxes.refresh(leaf, &self.leaf_values[leaf, 0])
 
     def scale(self, double factor):
         """Multiply all weights and thresholds: the same decisions at other prices."""
@@ -219,15 +222,15 @@ cdef class TrainedTree:
         cdef float *w = &self.w[node, 0]
         cdef double *b = &self.b[node]
         cdef int update = worker.first[node], s
-        cdef double size
+        cdef double step
         while update >= 0:
             s = update / batch.max_updates
             # Of all samples of the batch one after the other, in the order of the slots: that is
             # what makes the sum the same for any number of threads.
-            size = -rate * batch.update_size[s, update - s * batch.max_updates]
-            axpy(size, &batch.slots[s].x, w)
+            step = -rate * batch.score_gradient[s, update - s * batch.max_updates]
+            axpy(step, &batch.slots[s].x, w)
             # The constant feature is -1, shrunk together with the sample.
-            b[0] -= size * batch.slots[s].x.offset
+            b[0] -= step * batch.slots[s].x.offset
             update = worker.next[update]
         self._project(node)
 
@@ -244,7 +247,7 @@ cdef class TrainedTree:
             self.b[node] *= factor
 
     cdef void move_leaves(self, Batch batch, int n, double rate) noexcept nogil:
-        """Take the step of the leaf values, and renew the bounds above them."""
+        """Take the step of the leaf values, and renew the boxes above them."""
         cdef int s, c, leaf, i, n_touched = 0
         cdef double share, step
         cdef Slot *slot
@@ -263,7 +266,9 @@ cdef class TrainedTree:
                 self.leaf_gradient[leaf, c] += slot.sample_weight * batch.loss_gradient[s, c]
         for i in range(n_touched):
             leaf = self.touched_leaves[i]
-            # A step on the mean of the batch, which for few leaves would overshoot the optimum.
+            # Line 10 with the mean over the batch: rate * sum / n, which is rate * share times the
+            # mean gradient of the leaf. Deviation: this factor is capped, since with few leaves
+            # the step would overshoot the optimum.
             share = self.leaf_weight[leaf] / n
             step = fmin(rate * share, self.max_leaf_step) / self.leaf_weight[leaf]
             for c in range(self.n_outputs):
@@ -273,10 +278,11 @@ cdef class TrainedTree:
                 self.leaf_gradient[leaf, c] = 0.0
             # Zero again, as the next mini-batch expects; to clear all leaves would cost more.
             self.leaf_weight[leaf] = 0.0
-            # Searches prune by these bounds: a leaf that moved without them would be missed. Here
-            # no search runs, as this is an update and searches are visits.
+            # Searches prune by these boxes: a leaf that moved without them would be missed. Here
+            # no search runs, as this is an update and searches are visits. At the rate 0, no leaf
+            # has moved.
             if rate > 0.0:
-                self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
+                self.boxes.refresh(leaf, &self.leaf_values[leaf, 0])
 
 
 cdef class TrainingSamples:
@@ -291,7 +297,7 @@ cdef class TrainingSamples:
         Training weights.
     scaling : Scaling
     norm_limit : float
-        Standardised samples, with the constant feature 1, are shrunk to this norm if longer.
+        Standardised samples, with the constant feature -1, are shrunk to this norm if longer.
     """
 
     cdef Samples data
@@ -334,8 +340,8 @@ cdef class SGDTrainer(MiniBatchLoop):
     radius : int
         Flips allowed in loss-augmented inference.
     best_assignment : bool
-        Assign each sample by cost-diminished inference; else to the leaf that it reaches. That is
-        done at each visit, until `assign` is called for the first time.
+        Assign each sample to the leaf with the smallest loss plus price; else to the leaf that it
+        reaches. That is done at each visit, until `assign` is called for the first time.
     batch_size, n_threads : int
     """
 
@@ -354,7 +360,7 @@ cdef class SGDTrainer(MiniBatchLoop):
     cdef readonly object assignment     # leaf per sample, -1 before its first visit
     cdef int32_t[::1] assigned_leaf
     # Metrics of the epoch. Written by update task 0.
-    cdef uint8_t[::1] is_visited        # leaves that samples reach
+    cdef uint8_t[::1] is_active         # leaves that samples reach
     cdef double sum_loss, sum_bound, sum_weight
     cdef long long n_seen, n_moving, n_scored
 
@@ -370,7 +376,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         # Kept between epochs: with a fixed assignment, visits only read it.
         self.assignment = np.full(data.n_samples, -1, dtype=np.int32)
         self.assigned_leaf = self.assignment
-        self.is_visited = np.zeros(self.topology.n_internal + 1, dtype=np.uint8)
+        self.is_active = np.zeros(self.topology.n_internal + 1, dtype=np.uint8)
         self.workers = [
             SGDWorker(tree, batch_size * self.batch.max_updates) for _ in range(n_threads)]
 
@@ -391,7 +397,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         if not resume:
             self.sum_loss = self.sum_bound = self.sum_weight = 0.0
             self.n_seen = self.n_moving = self.n_scored = 0
-            self.is_visited[:] = 0
+            self.is_active[:] = 0
         # The GIL is released in each thread, for the whole epoch.
         threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
         total = max(self.sum_weight, np.finfo(float).tiny)
@@ -400,7 +406,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             "bound": self.sum_bound / total,
             "gradient_share": <double> self.n_moving / max(1, self.n_seen),
             "n_scored": <double> self.n_scored / max(1, self.n_seen),
-            "n_active_leaves": int(np.sum(self.is_visited)),
+            "n_active_leaves": int(np.sum(self.is_active)),
         }
 
     cdef void visit(
@@ -427,7 +433,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         # All searches of a sample share its scores: the first one computes most of them.
         search.begin(slot.x, y)
         slot.leaf = search.leaf
-        slot.loss = search.potential(m + search.leaf, 1)
+        slot.loss = search.potential(m + search.leaf, 1)   # at a leaf, that is its loss
         augmented = search.find(1, self.radius)
         slot.augmented_leaf = augmented.leaf
         # Norouzi (2015), eqs. (13) and (14): both maxima less that of sgn(Wx), so that only flips
@@ -467,9 +473,10 @@ cdef class SGDTrainer(MiniBatchLoop):
             node = self.topology.parent[child]
             score = search.score(node)
             if (score > 0.0) != self.topology.goes_right(child):
-                # d(-2|s|)/ds on the augmented path, d(+2|s|)/ds on the assigned one
+                # g_i - h_i of line 6: d(-2|s|)/ds on the augmented path, where h_i = sgn(s_i),
+                # and d(+2|s|)/ds on the assigned one, where g_i = sgn(s_i).
                 self.batch.update_node[s, n] = node
-                self.batch.update_size[s, n] = weight * (
+                self.batch.score_gradient[s, n] = weight * (
                     -2.0 if (score > 0.0) == is_augmented else 2.0)
                 n += 1
             if is_augmented:
@@ -505,7 +512,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             self.sum_bound += slot.sample_weight * slot.bound
             self.n_moving += slot.n_updates > 0
             self.n_scored += slot.n_scored
-            self.is_visited[slot.leaf] = 1
+            self.is_active[slot.leaf] = 1
         self.n_seen += n
 
     def assign(self, const int32_t[::1] samples):

@@ -1,4 +1,4 @@
-"""ShrinkLeaves: the best leaf values, shrunk towards the values of the ancestors."""
+"""ShrinkLeaves, for regression: the best leaf values, shrunk towards those of the ancestors."""
 
 from dataclasses import dataclass
 from typing import ClassVar
