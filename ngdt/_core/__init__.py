@@ -7,7 +7,7 @@ A guided tour, for a reader with the paper at hand. In this order:
     f, the tree                       flat_tree.pxd: FlatTree.leaf_below; tree.py: Tree.apply
     (1), (2)  log loss                loss.pxd: to_probabilities; loss.pyx: LogLoss.profile
     (3)       squared loss            regression_losses.pyx: SquaredLoss
-    (4)       empirical loss          loss.pyx: Loss.value, of the leaves that Tree.apply finds
+    (4)       empirical loss          loss.pyx: Loss.value, of the leaves that f finds
     (5), (6)  decisions by argmax     search.pxd: Search.descend, as the argmax is sgn(Wx)
     (7)       the bound               search.pyx: Search.find with any radius
     (8), (9)  scale, bounded norm     sgd/epoch.pyx: TrainedTree.scale, TrainedTree._project
