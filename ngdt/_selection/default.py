@@ -20,7 +20,7 @@ from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
-_NOTHING_FOUND = (
+NOTHING_FOUND = (
     "No tree was better than a single leaf on held-out samples: the model predicts the same for "
     "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
     "such as optimizer='tao' with validation_fraction=None, returns its tree in any case")
@@ -126,7 +126,7 @@ class _Race:
                 leaf, split = problem.limits.min_samples_leaf, problem.limits.min_samples_split
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
-                     _NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
+                     NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
         table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

@@ -24,29 +24,22 @@ class Division:
     Attributes
     ----------
     fraction : float or None
-        Share of the samples that is kept out of training.
-    is_compared : bool
-        Whether half of these samples are kept for the comparison with the baseline.
+        Share of the samples that is kept out of training, to validate on.
     by_class : bool
         Whether each class is divided by itself.
     seed : int
     """
 
     fraction: float | None
-    is_compared: bool
     by_class: bool
     seed: int
 
     def weights(self, y, sample_weight, number):
-        """Weights of the training, validation and test samples of partition `number`."""
+        """Weights of the training and validation samples of partition `number`."""
         labels = np.unique(y, return_inverse=True)[1] if self.by_class else None
-        seed = self.seed + number
-        training, held_out = hold_out(sample_weight, self.fraction, labels, seed)
-        none = np.zeros_like(sample_weight)
-        if held_out is None or not self.is_compared:
-            return training, none if held_out is None else held_out, none
-        validation, test = hold_out(held_out, 0.5, labels, seed)
-        return training, validation, none if test is None else test
+        training, validation = hold_out(
+            sample_weight, self.fraction, labels, self.seed + number)
+        return training, np.zeros_like(sample_weight) if validation is None else validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,22 +81,18 @@ class Block:
         Has the weights of training and validation samples, and near targets.
     y : ndarray of shape (n_samples, n_outputs)
         All targets, far ones as they are.
-    test_weight : ndarray of shape (n_samples,)
-        Weights of the samples by which the tree is compared with the baseline.
     number : int
         Number of the partition.
     """
 
     problem: Problem
     y: np.ndarray
-    test_weight: np.ndarray
     number: int
 
     @property
     def weights(self):
-        """Weights of training, validation and test samples, shape (3, n_samples)."""
-        return np.stack([
-            self.problem.sample_weight, self.problem.validation_weight, self.test_weight])
+        """Weights of training and validation samples, shape (2, n_samples)."""
+        return np.stack([self.problem.sample_weight, self.problem.validation_weight])
 
     @property
     def present(self):
@@ -111,7 +100,7 @@ class Block:
         return np.flatnonzero(self.weights.any(axis=0)).astype(np.int32)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.problem.__sizeof__() + 2 * self.test_weight.nbytes
+        return object.__sizeof__(self) + self.problem.__sizeof__() + self.y.nbytes
 
 
 def partitions_of(X, y, sample_weight):
@@ -248,7 +237,7 @@ def encode(estimator, template, division, class_weight, fences, X, y, sample_wei
     near = y if fences is None else winsorized(y, *fences)
     problem = template.replace(
         X=X, y=near, sample_weight=weights[0], validation_weight=weights[1])
-    return Block(problem, y, weights[2], number)
+    return Block(problem, y, number)
 
 
 def sent(value):

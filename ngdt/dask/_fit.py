@@ -1,22 +1,23 @@
 """One fit of a tree on partitions: from collections to the fitted attributes of an estimator."""
 
-import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
+from ngdt._selection.default import NOTHING_FOUND
+from ngdt._selection.train import Candidate
+from ngdt._training.choice import Choice
+from ngdt._training.control import NO_DEADLINE
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
+from ngdt._util.validation import warn
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
-from ngdt.dask._sums import Description, saved, within_limits
+from ngdt.dask._sums import VALIDATION, Description, PartitionsFold, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
-
-# Lead over the baseline that the trained tree must have, in standard errors of the difference.
-_MIN_GAIN = 2.0
 
 # Share of the training in the progress that is shown.
 TRAINING_WORK = 0.85
@@ -50,30 +51,49 @@ def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
 
 
 def _trained(estimator, optimizer, data):
-    """The tree or the baseline, whichever is better on the test samples, and if Ctrl-C came."""
+    """The trained tree or the baseline, as the validation samples say, and if Ctrl-C came."""
     optimizers, interrupted = [] if optimizer is None else [optimizer], False
-    partitions, fraction = data.partitions, data.division.fraction
+    partitions = data.partitions
     init, problem = data.initial(optimizers), data.problem.doing(TRAINING_WORK)
     tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
     warn_of_linear_leaves(tree, estimator)
     if optimizers and tree.n_internal:
         training = Training(
-            optimizer, problem.refit_leaves(tree), problem, partitions, data.prior, bool(fraction))
+            optimizer, problem.refit_leaves(tree), problem, partitions, data.prior,
+            bool(data.division.fraction))
         try:
             result = training.run()
         except Stopped as stopped:
             result, interrupted = OptimizerResult(stopped.tree, stopped.history), True
     else:
         result = OptimizerResult(partitions.sums(tree).fit_leaves(tree))
-    tree, kept = within_limits(result.tree, data.limits, partitions.sums), False
-    if optimizers and fraction and not isinstance(init, Tree):
-        other = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
-        other = within_limits(
-            partitions.sums(other).fit_leaves(other), data.limits, partitions.sums)
-        gain, squares = partitions.total(saved, sum, other, tree)
-        kept = not gain > _MIN_GAIN * np.sqrt(squares)
-    return TrainingResult(
-        other if kept else tree, history_of(optimizer, result.history), kept), interrupted
+    result = TrainingResult(within_limits(result.tree, data.limits, partitions.sums),
+                            history_of(optimizer, result.history))
+    if optimizers and not isinstance(init, Tree):
+        baseline = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
+        result = _better(estimator, optimizer, result, within_limits(
+            partitions.sums(baseline).fit_leaves(baseline), data.limits, partitions.sums), data)
+    return result, interrupted
+
+
+def _better(estimator, optimizer, result, baseline, data):
+    """The result with the trained tree or the baseline: a method that is asked for is preferred."""
+    if not data.partitions.sums(result.tree).count[VALIDATION].any():
+        return result
+    fold = PartitionsFold(data.problem, data.partitions)
+    trees = {Candidate(optimizer.name, estimator.init): result.tree,
+             Candidate("pruned", "pruned"): baseline}
+    trained, kept = trees
+    choice = Choice([kept, trained] if is_auto(estimator.optimizer) else [trained, kept], [fold],
+                    NO_DEADLINE)
+    for candidate, tree in trees.items():
+        choice.add(candidate, fold, tree)
+    winner = choice.ranked()[0]
+    if trees[winner].n_leaves == 1 and data.limits.max_depth != 0:
+        warn(NOTHING_FOUND)
+    # Where the initial tree is named, it is no candidate, as in memory.
+    table = choice.table(winner) if is_auto(estimator.init) else {}
+    return TrainingResult(trees[winner], result.history, winner is kept, table)
 
 
 def _division(estimator, optimizer):
@@ -81,5 +101,5 @@ def _division(estimator, optimizer):
     fraction = estimator.validation_fraction
     if is_auto(fraction):
         fraction = AUTO_VALIDATION_FRACTION
-    return Division(None if optimizer is None else fraction, not isinstance(estimator.init, Tree),
-                    is_classifier(estimator), seed_of(estimator))
+    return Division(None if optimizer is None else fraction, is_classifier(estimator),
+                    seed_of(estimator))

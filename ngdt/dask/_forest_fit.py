@@ -38,7 +38,7 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
     interrupted : bool
     """
     optimizer = resolve_optimizer(estimator)
-    division = Division(None, False, is_classifier(estimator), seed_of(estimator))
+    division = Division(None, is_classifier(estimator), seed_of(estimator))
     data = Reading(estimator, X, y, sample_weight, division, n_at_once,
                    replace(control, callback=None))
     draws = _draws(estimator, data)

@@ -7,22 +7,26 @@ import numpy as np
 from ngdt._core.loss import class_weights
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._training.folds import Score
 from ngdt._training.size_limits import subtree_within_limits
 from ngdt.pruning._impurity import LeafTargets
 
-# Indices of the training and validation samples in the sums; those of the test come last.
+# Indices of the training and validation samples in the sums.
 TRAINING, VALIDATION = range(2)
+# Sums of the scores of validation samples that each block gives at most: they are as many for any
+# number of samples, and a hundred blocks tell the spread of a lead to a hundredth.
+MAX_SCORES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class LeafSums:
-    """Sums over the training, validation and test samples of each leaf.
+    """Sums over the training and validation samples of each leaf.
 
     Attributes
     ----------
-    count : ndarray of int, shape (3, n_leaves)
+    count : ndarray of int, shape (2, n_leaves)
         Number of samples.
-    sums : ndarray of shape (3, n_leaves, n_sums)
+    sums : ndarray of shape (2, n_leaves, n_sums)
         Weight of each class; or the weight and, of each target, the weighted sums of the values and
         of the squares.
     loss : Loss
@@ -41,7 +45,7 @@ class LeafSums:
 
     @classmethod
     def of_leaves(cls, problem, tree, leaf, y, weights):
-        """Sums of samples with these leaves, targets and weights of three kinds."""
+        """Sums of samples with these leaves, targets and weights of both kinds."""
         count = np.stack([
             np.bincount(leaf[weight > 0], minlength=tree.n_leaves) for weight in weights])
         if problem.loss.is_classifier:
@@ -65,7 +69,7 @@ class LeafSums:
         sums = self.sums.sum(axis=0)
         return sums.sum(axis=1) if self.loss.is_classifier else sums[:, 0]
 
-    def targets(self, which=(0, 1, 2)):
+    def targets(self, which=(TRAINING, VALIDATION)):
         """Targets of a few samples for each leaf, with the same sums as those of all its samples.
 
         Returns
@@ -107,14 +111,34 @@ def splits_alike(tree, other):
         tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
 
 
-def saved(block, tree, other):
-    """Sums of the decreases of test errors by another tree, and of their squares."""
-    problem, samples = block.problem, np.flatnonzero(block.test_weight).astype(np.int32)
-    if len(samples) == 0:
-        return np.zeros(2)
-    difference = block.test_weight[samples] * (
-        problem.errors(tree, samples) - problem.errors(other, samples))
-    return np.array([difference.sum(), (difference**2).sum()])
+class PartitionsFold:
+    """The validation samples of all partitions, to test trees on: as a `Fold`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of some of the samples.
+    partitions : Partitions
+    """
+
+    def __init__(self, problem, partitions):
+        self.problem, self.partitions, self.weight = problem, partitions, None
+
+    def score(self, tree):
+        """The `Score` of a tree, in sums over some samples each."""
+        self.weight, *scores = self.partitions.total(scores_of, np.hstack, tree)
+        return Score(*scores)
+
+    def sums(self, values):
+        return values
+
+
+def scores_of(block, tree):
+    """Sums over some validation samples each: the weights, and the `Score` of a tree."""
+    problem, samples = block.problem, block.problem.validation_samples
+    weight, part = problem.validation_weight[samples], np.arange(len(samples)) % MAX_SCORES
+    scores = Score.of_tree(problem, tree, samples, weight)
+    return np.stack([np.bincount(part, each) for each in (weight, *scores)])
 
 
 def within_limits(tree, limits, sums_of):

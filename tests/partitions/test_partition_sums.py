@@ -13,7 +13,7 @@ from ngdt._core.quantiles import LeafQuantiles
 from ngdt._core.scaling import Moments
 from ngdt._methods.sgd.rounds import SGDRounds
 from ngdt._methods.soft.rounds import SoftRounds
-from ngdt._training.folds import problem_of
+from ngdt._training.folds import Score, problem_of
 from ngdt._training.rounds import RoundState
 from ngdt.initializers import RandomComplete
 from ngdt.optimizers import SSGD, Annealed
@@ -58,21 +58,21 @@ def test_quantiles_of_parts_are_those_of_all(seed):
 
 
 def blocks_and_tree(loss, seed):
-    """A problem with all kinds of samples, its blocks in three parts, and a tree."""
+    """A problem with both kinds of samples, its blocks in three parts, and a tree."""
     pytest.importorskip("dask", reason="dask is not installed")
     from ngdt.dask import _blocks as blocks
     X, y, weight, _, part = parted_samples(seed, n_targets=1 if loss == "log_loss" else 2)
-    kind = np.random.default_rng(seed).integers(3, size=len(X))
+    is_held_out = np.random.default_rng(seed).integers(2, size=len(X)) > 0
     if loss == "log_loss":
         y = (y[:, 0] > 0).astype(float) + (y[:, 0] > 1)
-    weights = [np.where(kind == k, weight, 0.0) for k in range(3)]
+    weights = [np.where(is_held_out, 0.0, weight), np.where(is_held_out, weight, 0.0)]
     problem = make_problem(
         X, y, loss, weights[0], validation_weight=weights[1], random_state=seed,
         **({"n_outputs": 3} if loss == "log_loss" else {}))
     tree = RandomComplete(max_depth=2).initialize(problem.replace(sample_weight=weight))
     parts = [np.flatnonzero(part == k) for k in range(3)]
     return problem, weights, [blocks.Block(
-        problem_of(problem, samples), problem.y[samples], weights[2][samples], k)
+        problem_of(problem, samples), problem.y[samples], k)
         for k, samples in enumerate(parts)], tree
 
 
@@ -80,7 +80,7 @@ def blocks_and_tree(loss, seed):
 @given(seed=SEEDS)
 def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
     problem, weights, blocks, tree = blocks_and_tree(loss, seed)
-    from ngdt.dask._sums import LeafSums, saved
+    from ngdt.dask._sums import LeafSums, scores_of
     sums = LeafSums.add([LeafSums.of(block, tree) for block in blocks])
     samples = np.arange(len(problem.X), dtype=np.int32)
     leaf, weight = problem.apply(tree, samples), sum(weights)
@@ -96,9 +96,11 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
     if weights[1].any():
         assert_allclose(sums.mean_error(expected), np.average(
             problem.errors(expected, samples), weights=weights[1]), atol=1e-9)
-    difference = weights[2] * (problem.errors(tree, samples) - problem.errors(fitted, samples))
-    assert_allclose(sum(saved(block, tree, fitted) for block in blocks),
-                    [difference.sum(), (difference**2).sum()], atol=1e-9)
+    held_out = problem.validation_samples
+    score = Score.of_tree(problem, fitted, held_out, weights[1][held_out])
+    found = np.hstack([scores_of(block, fitted) for block in blocks])
+    assert found.shape == (4, len(held_out))
+    assert_allclose(found.sum(axis=1), np.sum([weights[1][held_out], *score], axis=1), atol=1e-9)
 
 
 @pytest.mark.parametrize("optimizer", [Annealed(steps=24, batch_size=25), SSGD(batch_size=25)])

@@ -33,9 +33,7 @@ def digits_in_parts(all_digits):
 
 
 def classifier(**parameters):
-    # A tenth of 1797 samples is too few to tell the baseline from a tree that is better.
-    parameters = {"max_depth": 5, "optimizer": Annealed(steps=120), "random_state": 0,
-                  "validation_fraction": 0.2} | parameters
+    parameters = {"max_depth": 5, "optimizer": Annealed(steps=120), "random_state": 0} | parameters
     return ObliqueTreeClassifier(**parameters)
 
 
@@ -52,6 +50,45 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
     assert not fitted.baseline_kept_
     assert fitted.kind_ == fitted.in_memory().kind_ == "tree trained as a whole by Annealed"
     assert fitted.summary() == fitted.in_memory().summary()
+    assert fitted.candidates_["candidate"] == ["annealed", "pruned"]
+    assert fitted.candidates_["chosen"] == [True, False]
+
+
+@pytest.mark.parametrize(("parameters", "first"), [
+    ({"optimizer": "auto"}, "pruned"), ({"optimizer": Annealed(steps=100)}, "annealed")], ids=str)
+def test_the_pruned_tree_wins_where_columns_matter_one_at_a_time(parameters, first):
+    """It is named as in memory, and its lead is in the table."""
+    X = np.random.default_rng(0).uniform(size=(3000, 3))
+    y = np.floor(5.0 * X[:, 0]) % 2
+    model = ObliqueTreeClassifier(4, random_state=0, **parameters).fit(
+        da.from_array(X, chunks=(1000, 3)), da.from_array(y, chunks=1000))
+    assert model.baseline_kept_
+    assert model.kind_ == "pruned greedy tree"
+    table = model.candidates_
+    assert table["candidate"][0] == first
+    lead, errors = dict(zip(table["candidate"], table["lead"], strict=True)), table["error"]
+    assert lead[first] == 0.0
+    assert lead["pruned"] >= 0.0 >= lead["annealed"]
+    assert errors[table["candidate"].index("pruned")] == 0.0 < max(errors)
+    assert "On held-out samples, the first one wins" in model.summary()
+
+
+def test_a_named_initial_tree_is_the_baseline():
+    X = np.random.default_rng(0).normal(size=(1200, 2))
+    model = ObliqueTreeClassifier(
+        3, init="info_gain", optimizer=SSGD(epochs=2), random_state=0).fit(
+        *(da.from_array(each, chunks=(400, 2)[:each.ndim]) for each in (X, X[:, 0] > 0.3)))
+    assert model.candidates_ == {}
+
+
+def test_a_single_leaf_that_wins_is_told():
+    random = np.random.default_rng(0)
+    parts = (da.from_array(each, chunks=(500, 3)[:each.ndim])
+             for each in (random.normal(size=(1500, 3)), random.normal(size=1500)))
+    with pytest.warns(UserWarning, match="No tree was better than a single leaf") as caught:
+        model = ObliqueTreeRegressor(2, random_state=0).fit(*parts)
+    assert model.kind_ == "single leaf"
+    assert caught[0].filename == __file__
 
 
 def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
