@@ -227,7 +227,7 @@ class _Slow:
     """A split strategy that takes a second for each node."""
 
     def __init__(self, splitter, clock):
-        self.splitter, self.clock, self.weight = splitter, clock, splitter.weight
+        self.splitter, self.clock = splitter, clock
         self.partition = splitter.partition
 
     def split(self, *arguments):

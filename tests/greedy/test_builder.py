@@ -18,7 +18,7 @@ class Diagonal:
     """Splits along one oblique direction."""
 
     def __init__(self, splitter, X):
-        self.splitter, self.X, self.weight = splitter, X, splitter.weight
+        self.splitter, self.X = splitter, X
         self.direction = np.ones(X.shape[1]) / 2
 
     def split(self, rows, min_samples_leaf):
@@ -62,9 +62,10 @@ def test_subsets_grow_as_if_they_were_alone(loss):
     problem = make_problem(X, y, loss, max_depth=3)
     for part in (np.arange(0, 178, 2), np.arange(50, 120), np.array([3, 177])):
         growth = build(problem.splitter, part.astype(np.int32), problem)
+        tree = growth.to_tree(problem)
         alone = InfoGain().initialize(make_problem(X[part], y[part], loss, max_depth=3))
-        np.testing.assert_array_equal(growth.weights(X.shape[1]), alone.weights)
-        np.testing.assert_array_equal(growth.thresholds(), alone.thresholds)
+        np.testing.assert_array_equal(tree.weights, alone.weights)
+        np.testing.assert_array_equal(tree.thresholds, alone.thresholds)
         assert_leaves_hold(growth, alone, X, len(part))
 
 

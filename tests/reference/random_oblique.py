@@ -12,7 +12,7 @@ class Strategy:
 
     def __init__(self, problem, n_candidates, n_nonzero):
         self.problem, self.splitter = problem, problem.splitter
-        self.weight, self.scale = self.splitter.weight, problem.scaling.scale
+        self.scale = problem.scaling.scale
         self.directions = (node for nodes in random_directions(
             np.random.default_rng(problem.random_state), n_candidates, len(self.scale), n_nonzero)
             for node in zip(*nodes, strict=True))

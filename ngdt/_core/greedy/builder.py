@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import Protocol
 
 import numpy as np
 
@@ -12,22 +11,6 @@ from ngdt._core.greedy.splitter import Split
 from ngdt._core.structure import number_depth_first
 from ngdt._core.tree import Tree
 from ngdt._util.stopped import Stopped
-
-
-class SplitStrategy(Protocol):
-    """Protocol: chooses the splits of the nodes. `Splitter` is one implementation."""
-
-    # Weights of all samples.
-    weight: np.ndarray
-
-    def split(self, samples: np.ndarray, min_samples_leaf: int) -> Split | None:
-        """The split of the node with these samples, or None for a leaf.
-
-        Either side has at least `min_samples_leaf` samples. By Ctrl-C, it may raise SplitStopped.
-        """
-
-    def partition(self, samples: np.ndarray, split: Split) -> int:
-        """Move the samples of the left side to the front, and return their number."""
 
 
 class SplitStopped(KeyboardInterrupt):
@@ -73,36 +56,29 @@ class GrownTree:
     children_right: np.ndarray
     leaf_samples: list[np.ndarray]
 
-    def weights(self, n_features: int) -> np.ndarray:
-        """Split weights, shape (n_internal, n_features)."""
-        weights = np.zeros((len(self.splits), n_features))
+    def to_tree(self, problem) -> Tree:
+        """The tree, with the best leaf values for the problem's training samples."""
+        weights = np.zeros((len(self.splits), problem.X.shape[1]))
         for weight_vector, split in zip(weights, self.splits, strict=True):
             if isinstance(split.direction, np.ndarray):
                 weight_vector[:] = split.direction
             else:
                 weight_vector[split.direction] = 1.0
-        return weights
-
-    def thresholds(self) -> np.ndarray:
-        """Thresholds, shape (n_internal,)."""
-        return np.array([split.threshold for split in self.splits], dtype=np.float64)
-
-    def to_tree(self, problem) -> Tree:
-        """The tree, with the best leaf values for the problem's training samples."""
-        samples = np.concatenate(self.leaf_samples)
         n_leaves = len(self.leaf_samples)
         leaf = np.repeat(np.arange(n_leaves), [len(each) for each in self.leaf_samples])
-        values = problem.fit_leaves(leaf, samples, n_leaves)
-        return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
+        values = problem.fit_leaves(leaf, np.concatenate(self.leaf_samples), n_leaves)
+        return Tree(weights, [split.threshold for split in self.splits], self.children_left,
                     self.children_right, values)
 
 
-def build(strategy: SplitStrategy, samples: np.ndarray, problem) -> GrownTree:
+def build(strategy, samples: np.ndarray, problem) -> GrownTree:
     """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
 
     Parameters
     ----------
-    strategy : SplitStrategy
+    strategy : object
+        Has the methods `split` and `partition` of `Splitter`. By Ctrl-C, `split` may raise
+        SplitStopped.
     samples : ndarray of int32
         Samples to grow on, all with positive weights. Reordered in place.
     problem : Problem
@@ -120,7 +96,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, problem) -> GrownTree:
         By Ctrl-C, with the `GrownTree` so far, once there is a split; before, KeyboardInterrupt.
         A split of the root that is not yet the best one counts, so that there is a tree.
     """
-    min_gain = least_gain(strategy.weight[samples], problem)
+    min_gain = least_gain(samples, problem)
     limits, control = problem.limits, problem.control
     max_leaf_nodes = limits.max_leaf_nodes
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
@@ -178,19 +154,20 @@ def _grown(root):
         [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])
 
 
-def least_gain(sample_weight, problem):
+def least_gain(samples, problem):
     """The least gain of a split that `min_impurity_decrease` admits.
 
     Parameters
     ----------
-    sample_weight : ndarray
-        Of the samples that a tree is grown on; ValueError unless all are positive.
+    samples : ndarray of int32
+        The samples that a tree is grown on; ValueError unless all have positive weights.
     problem : Problem
 
     Returns
     -------
     float
     """
+    sample_weight = problem.sample_weight[samples]
     if not (sample_weight > 0).all():
         raise ValueError("samples must have positive weights")
     # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by

@@ -14,7 +14,6 @@ cdef inline double midpoint(double low, double high) noexcept nogil:
 
 cdef class Splitter:
     cdef readonly Py_ssize_t n_features
-    cdef readonly object weight
     cdef Samples data
     cdef BinnedColumns columns
     cdef Criterion criterion

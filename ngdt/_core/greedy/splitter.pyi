@@ -14,7 +14,6 @@ class Split(NamedTuple):
 @disjoint_base
 class Splitter:
     n_features: int
-    weight: NDArray[np.float64]
 
     def __init__(
         self,

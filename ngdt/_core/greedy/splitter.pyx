@@ -76,7 +76,6 @@ cdef class Splitter:
     def __init__(self, X, y, sample_weight, n_outputs, criterion):
         self.data = Samples(X)
         self.n_features = self.data.n_features
-        self.weight = sample_weight
         n_samples = self.data.n_samples
         if not len(y) == len(sample_weight) == n_samples <= np.iinfo(np.int32).max:
             raise ValueError(

@@ -107,7 +107,7 @@ class RefinedSplitter:
 
     def __init__(self, problem):
         self.splitter, self.weight = problem.splitter, problem.sample_weight
-        self.data = problem.data
+        self.data, self.partition = problem.data, problem.splitter.partition
 
     def split(self, samples, min_samples_leaf):
         """The axis-aligned split of a node, or a better one; None for a leaf."""
@@ -121,10 +121,6 @@ class RefinedSplitter:
         except KeyboardInterrupt as error:
             raise SplitStopped(best) from error
         return best
-
-    def partition(self, samples, split):
-        """Partition samples by a split; see `Splitter.partition`."""
-        return self.splitter.partition(samples, split)
 
     def cut(self, samples, weights, min_samples_leaf):
         """The best split with these weights, or None."""

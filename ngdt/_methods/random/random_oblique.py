@@ -88,7 +88,7 @@ class RandomOblique(InfoGain):
             builder = ObliqueBuilder(
                 splitter, samples, n_nonzero, limits.max_depth, limits.max_leaf_nodes,
                 limits.min_samples_split, limits.min_samples_leaf,
-                least_gain(splitter.weight[samples], problem))
+                least_gain(samples, problem))
             for features, vectors in directions:
                 features = varying[features]
                 weights = vectors / scale[features]

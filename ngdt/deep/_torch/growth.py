@@ -41,7 +41,6 @@ class _StumpStrategy:
         self.make, self.optimizer = make, optimizer
         self.problem = problem.replace(control=problem.control.silent())
         self.inputs, self.sample_weight = inputs, sample_weight
-        self.weight = problem.sample_weight
 
     def split(self, samples, min_samples_leaf):
         """Train a split; None if no stump separates the samples, or if they are pure."""
