@@ -58,24 +58,8 @@ class Pruned(Initializer):
     is_stochastic = True
 
     def _initialize(self, problem):
-        return pruned_tree(problem, pruning_folds(problem))
-
-
-def pruned_tree(problem, tested):
-    """The greedy tree of all training samples, of the size that folds choose.
-
-    Parameters
-    ----------
-    problem : Problem
-    tested : list of ndarray of int32
-        Test samples of each fold.
-
-    Returns
-    -------
-    Tree
-    """
-    folds = [Fold.without(problem, samples) for samples in tested]
-    return CrossValidatedPruning(problem, folds).tree
+        folds = [Fold.without(problem, samples) for samples in pruning_folds(problem)]
+        return CrossValidatedPruning(problem, folds).tree
 
 
 class CrossValidatedPruning:
