@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._core.structure import child_ids, choose_leaves
+from ngdt._core.structure import child_ids, choose_leaves, nodes_by_depth
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.ranges import tighten, widen
@@ -198,8 +198,7 @@ class TAORun:
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples
         self.total_weight = problem.sample_weight[self.training_samples].sum()
-        depth, self.is_free = tree.node_depths(), free_nodes(tree, problem)
-        self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
+        self.levels, self.is_free = nodes_by_depth(tree), free_nodes(tree, problem)
         self.progress, self.converged = Progress(params, problem, params.max_iter), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
