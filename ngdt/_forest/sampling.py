@@ -265,8 +265,7 @@ def optimizer_of(optimizer, features):
     if features is None or not isinstance(optimizer, LinearLeaves) or isinstance(
             optimizer.features, str):
         return optimizer
-    places = np.flatnonzero(np.isin(features, optimizer.features))
-    return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
+    return replace(optimizer, features=np.flatnonzero(np.isin(features, optimizer.features)))
 
 
 def number_of_samples(max_samples, n_samples, bootstrap):
