@@ -1,5 +1,6 @@
 """One fit of a tree on partitions: from collections to the fitted attributes of an estimator."""
 
+import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
@@ -9,13 +10,13 @@ from ngdt._selection.default import NOTHING_FOUND
 from ngdt._selection.train import Candidate
 from ngdt._training.choice import Choice
 from ngdt._training.control import NO_DEADLINE
-from ngdt._training.folds import AUTO_VALIDATION_FRACTION
+from ngdt._training.folds import AUTO_VALIDATION_FRACTION, Fold, Score
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
 from ngdt._util.validation import warn
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_linear_leaves
-from ngdt.dask._sums import VALIDATION, Description, PartitionsFold, within_limits
+from ngdt.dask._sums import Description, scores_of, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
 
@@ -69,7 +70,7 @@ def _trained(estimator, optimizer, data):
         result = OptimizerResult(partitions.sums(tree).fit_leaves(tree))
     result = TrainingResult(within_limits(result.tree, data.limits, partitions.sums),
                             history_of(optimizer, result.history))
-    if optimizers and not isinstance(init, Tree):
+    if data.division.fraction and not isinstance(init, Tree):
         baseline = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
         result = _better(estimator, optimizer, result, within_limits(
             partitions.sums(baseline).fit_leaves(baseline), data.limits, partitions.sums), data)
@@ -78,22 +79,23 @@ def _trained(estimator, optimizer, data):
 
 def _better(estimator, optimizer, result, baseline, data):
     """The result with the trained tree or the baseline: a method that is asked for is preferred."""
-    if not data.partitions.sums(result.tree).count[VALIDATION].any():
+    weight, *scores = data.partitions.total(scores_of, np.hstack, result.tree, baseline)
+    if not weight.any():
         return result
-    fold = PartitionsFold(data.problem, data.partitions)
-    trees = {Candidate(optimizer.name, estimator.init): result.tree,
-             Candidate("pruned", "pruned"): baseline}
-    trained, kept = trees
-    choice = Choice([kept, trained] if is_auto(estimator.optimizer) else [trained, kept], [fold],
-                    NO_DEADLINE)
-    for candidate, tree in trees.items():
-        choice.add(candidate, fold, tree)
+    trained, kept = Candidate(optimizer.name, estimator.init), Candidate("pruned", "pruned")
+    choice = Choice([kept, trained] if is_auto(estimator.optimizer) else [trained, kept],
+                    [Fold(data.problem, weight=weight)], NO_DEADLINE)
+    for candidate, tree, score in (
+            (trained, result.tree, scores[:3]), (kept, baseline, scores[3:])):
+        choice.trees[candidate].append(tree)
+        choice.scores[candidate].append(Score(*score))
     winner = choice.ranked()[0]
-    if trees[winner].n_leaves == 1 and data.limits.max_depth != 0:
+    tree, = choice.trees[winner]
+    if tree.n_leaves == 1 and data.limits.max_depth != 0:
         warn(NOTHING_FOUND)
     # Where the initial tree is named, it is no candidate, as in memory.
     table = choice.table(winner) if is_auto(estimator.init) else {}
-    return TrainingResult(trees[winner], result.history, winner is kept, table)
+    return TrainingResult(tree, result.history, winner is kept, table)
 
 
 def _division(estimator, optimizer):

@@ -1,6 +1,7 @@
 """Exact sums over partitions, from which leaves, errors and limits follow."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -111,34 +112,14 @@ def splits_alike(tree, other):
         tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
 
 
-class PartitionsFold:
-    """The validation samples of all partitions, to test trees on: as a `Fold`.
-
-    Parameters
-    ----------
-    problem : Problem
-        Problem of some of the samples.
-    partitions : Partitions
-    """
-
-    def __init__(self, problem, partitions):
-        self.problem, self.partitions, self.weight = problem, partitions, None
-
-    def score(self, tree):
-        """The `Score` of a tree, in sums over some samples each."""
-        self.weight, *scores = self.partitions.total(scores_of, np.hstack, tree)
-        return Score(*scores)
-
-    def sums(self, values):
-        return values
-
-
-def scores_of(block, tree):
-    """Sums over some validation samples each: the weights, and the `Score` of a tree."""
+def scores_of(block, *trees):
+    """Sums over some validation samples each: their weights, and the `Score` of each tree."""
     problem, samples = block.problem, block.problem.validation_samples
+    if len(samples) == 0:
+        return np.empty((1 + len(Score._fields) * len(trees), 0))
     weight, part = problem.validation_weight[samples], np.arange(len(samples)) % MAX_SCORES
-    scores = Score.of_tree(problem, tree, samples, weight)
-    return np.stack([np.bincount(part, each) for each in (weight, *scores)])
+    scores = [Score.of_tree(problem, tree, samples, weight) for tree in trees]
+    return np.stack([np.bincount(part, each) for each in (weight, *chain(*scores))])
 
 
 def within_limits(tree, limits, sums_of):

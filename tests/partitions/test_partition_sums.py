@@ -97,10 +97,12 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
         assert_allclose(sums.mean_error(expected), np.average(
             problem.errors(expected, samples), weights=weights[1]), atol=1e-9)
     held_out = problem.validation_samples
-    score = Score.of_tree(problem, fitted, held_out, weights[1][held_out])
-    found = np.hstack([scores_of(block, fitted) for block in blocks])
-    assert found.shape == (4, len(held_out))
-    assert_allclose(found.sum(axis=1), np.sum([weights[1][held_out], *score], axis=1), atol=1e-9)
+    scores = [Score.of_tree(problem, each, held_out, weights[1][held_out])
+              for each in (tree, fitted)]
+    found = np.hstack([scores_of(block, tree, fitted) for block in blocks])
+    assert found.shape == (7, len(held_out))
+    expected = [weights[1][held_out], *scores[0], *scores[1]]
+    assert_allclose(found.sum(axis=1), np.sum(expected, axis=1), atol=1e-9)
 
 
 @pytest.mark.parametrize("optimizer", [Annealed(steps=24, batch_size=25), SSGD(batch_size=25)])

@@ -54,6 +54,13 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
     assert fitted.candidates_["chosen"] == [True, False]
 
 
+def test_a_partition_may_be_too_small_to_hold_samples_out():
+    X = np.random.default_rng(0).normal(size=(305, 2))
+    parts = [da.from_array(each, chunks=((300, 5), 2)[:each.ndim]) for each in (X, X[:, 0])]
+    model = ObliqueTreeRegressor(2, optimizer=Annealed(steps=20), random_state=0).fit(*parts)
+    assert model.candidates_["n_folds"] == [1, 1]
+
+
 @pytest.mark.parametrize(("parameters", "first"), [
     ({"optimizer": "auto"}, "pruned"), ({"optimizer": Annealed(steps=100)}, "annealed")], ids=str)
 def test_the_pruned_tree_wins_where_columns_matter_one_at_a_time(parameters, first):
