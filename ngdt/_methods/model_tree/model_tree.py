@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from ngdt._core.structure import child_ids, nodes_by_depth
+from ngdt._core.structure import levels
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
@@ -249,7 +249,7 @@ class _Grown:
         if by_path:
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(tree, problem))
-        self._children, self._levels = child_ids(tree), nodes_by_depth(tree)
+        self._paths = list(levels(tree))
         samples = problem.training_samples
         self.models = fit_models(
             tree, self.data, samples, problem.apply(tree, samples), self._penalties,
@@ -275,15 +275,11 @@ class _Grown:
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
-        m, children = self.tree.n_internal, self._children
-        stops = np.append(is_leaf, np.full(m + 1, True))
-        top = np.full(2 * m + 1, -1)
-        top[0] = 0 if stops[0] else -1
-        for nodes in self._levels:
-            for side in children[nodes].T:
-                top[side] = np.where(
-                    top[nodes] >= 0, top[nodes], np.where(stops[side], side, -1))
-        return top[m:]
+        stops = np.append(is_leaf, np.full(self.tree.n_leaves, True))
+        top = np.full(self.tree.n_leaves, -1)
+        for at in self._paths:
+            top = np.where((top < 0) & stops[at], at, top)
+        return top
 
     def errors(self, samples, weight):
         """Sums of weighted errors, shape (n_alphas, n_penalties)."""
