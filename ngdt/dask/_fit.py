@@ -66,14 +66,18 @@ def _trained(estimator, optimizer, data):
             result = training.run()
         except Stopped as stopped:
             result, interrupted = OptimizerResult(stopped.tree, stopped.history), True
+        sums = training.best[2]
     else:
-        result = OptimizerResult(partitions.sums(tree).fit_leaves(tree))
-    result = TrainingResult(within_limits(result.tree, data.limits, partitions.sums),
+        sums = partitions.sums(tree)
+        result = OptimizerResult(sums.fit_leaves(tree))
+    result = TrainingResult(within_limits(result.tree, sums, data.limits, partitions.sums),
                             history_of(optimizer, result.history))
     if data.division.fraction and not isinstance(init, Tree):
         baseline = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
-        result = _better(estimator, optimizer, result, within_limits(
-            partitions.sums(baseline).fit_leaves(baseline), data.limits, partitions.sums), data)
+        sums = partitions.sums(baseline)
+        baseline = within_limits(
+            sums.fit_leaves(baseline), sums, data.limits, partitions.sums)
+        result = _better(estimator, optimizer, result, baseline, data)
     return result, interrupted
 
 

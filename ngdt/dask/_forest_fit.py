@@ -104,16 +104,13 @@ def _initial(init, problem, draw):
 
 def _finished(trees, drawn, limits):
     """The trees with the best leaf values, without empty leaves, and within the limits."""
-    _sum(trees, drawn)
-    fitted = [own.fitted(tree) for tree, own in zip(trees, drawn, strict=True)]
-    _sum(fitted, drawn)
-    return [stored(within_limits(tree, limits, own.sums))
-            for tree, own in zip(fitted, drawn, strict=True)]
+    fitted = [sums.fit_reached(tree)
+              for tree, sums in zip(trees, _sums(trees, drawn), strict=True)]
+    return [stored(within_limits(tree, sums, limits, own.sums))
+            for tree, sums, own in zip(fitted, _sums(fitted, drawn), drawn, strict=True)]
 
 
-def _sum(trees, drawn):
-    """Compute the sums of all trees in one reading of the partitions, unless they are kept."""
-    new = [(own, tree) for own, tree in zip(drawn, trees, strict=True) if own.known(tree) is None]
-    found = dask.compute(*(own.lazy_total(LeafSums.of, LeafSums.add, tree) for own, tree in new))
-    for (own, tree), sums in zip(new, found, strict=True):
-        own.keep(tree, sums)
+def _sums(trees, drawn):
+    """The `LeafSums` of all trees, in one reading of the partitions."""
+    return dask.compute(*(own.lazy_total(LeafSums.of, LeafSums.add, tree)
+                          for own, tree in zip(drawn, trees, strict=True)))

@@ -11,6 +11,7 @@ from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.folds import Score
 from ngdt._training.size_limits import subtree_within_limits
 from ngdt.pruning._impurity import LeafTargets
+from ngdt.pruning._unused import keep_reached
 
 # Indices of the training and validation samples in the sums.
 TRAINING, VALIDATION = range(2)
@@ -98,18 +99,16 @@ class LeafSums:
         """Set the leaf values of a tree to the best ones for its training samples."""
         return tree.replace(values=self.targets([TRAINING]).fit_leaves(tree))
 
+    def fit_reached(self, tree):
+        """The tree with the best leaf values, and without leaves that training does not reach."""
+        return keep_reached(self.fit_leaves(tree), self.count[TRAINING] > 0)
+
     def mean_error(self, tree):
         """Mean error of a tree of constant leaves on its validation samples."""
         leaf, y, weight, loss = self.targets([VALIDATION])
         if not len(leaf):
             return np.nan
         return np.average(loss.errors(tree.values[leaf], y), weights=weight)
-
-
-def splits_alike(tree, other):
-    """Return whether two trees are the same but for the values of their leaves."""
-    return tree is other or (
-        tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
 
 
 def scores_of(block, *trees):
@@ -122,27 +121,37 @@ def scores_of(block, *trees):
     return np.stack([np.bincount(part, each) for each in (weight, *chain(*scores))])
 
 
-def within_limits(tree, limits, sums_of):
+def within_limits(tree, sums, limits, sums_of):
     """Bring a tree within limits, as `enforce_limits` with all samples.
 
     Parameters
     ----------
     tree : Tree
+    sums : LeafSums
+        Of the tree.
     limits : Limits
     sums_of : callable
-        Returns the `LeafSums` of a tree.
+        Returns the `LeafSums` of another tree.
 
     Returns
     -------
     Tree
         The tree itself if it is within all limits.
     """
-    def at_leaves(tree):
-        sums = sums_of(tree)
+    known = tree, sums
+
+    def sums_at(small):
+        nonlocal known
+        if small is not known[0]:
+            known = small, sums_of(small)
+        return known[1]
+
+    def at_leaves(small):
+        sums = sums_at(small)
         return sums.count.sum(axis=0), sums.targets()
 
     small = subtree_within_limits(tree, limits, at_leaves)
-    return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)
+    return tree if small is tree else sums_at(small).fit_leaves(small)
 
 
 @dataclass(frozen=True, eq=False)

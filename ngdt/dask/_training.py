@@ -15,15 +15,12 @@ from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import ROUND_STEPS, RoundState
 from ngdt.dask._blocks import combined, sent
-from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
+from ngdt.dask._sums import LeafSums
 from ngdt.optimizers import SGD, SSGD, Annealed
-from ngdt.pruning._unused import keep_reached
 
 # Rounds that are computed together, without the client in between. If a worker ends, these rounds
 # are computed again.
 ROUNDS_AT_ONCE = 16
-# Trees whose sums are kept: the best one, the last one, and the one that they compete with.
-N_KNOWN = 3
 # The optimizers that train in rounds.
 ROUNDS = {Annealed: SoftRounds, SGD: SGDRounds, SSGD: SGDRounds}
 
@@ -45,7 +42,6 @@ class Partitions:
         self.blocks = list(dask.persist(*blocks)) if len(blocks) <= n_at_once else blocks
         self.n_training = n_training
         self.n_at_once = min(n_at_once, len(blocks))
-        self._known = ()
 
     def total(self, function, add, *args):
         """Combine the results of a function for each block.
@@ -67,26 +63,8 @@ class Partitions:
         return combined(add, found)
 
     def sums(self, tree):
-        """The `LeafSums` of a tree, which are kept for the last few trees."""
-        sums = self.known(tree)
-        if sums is None:
-            sums = self.total(LeafSums.of, LeafSums.add, tree)
-            self.keep(tree, sums)
-        return sums
-
-    def known(self, tree):
-        """The `LeafSums` of a tree if they are kept, else None."""
-        # A tree that differs in its leaf values only needs no further reading.
-        return next((sums for other, sums in self._known if splits_alike(tree, other)), None)
-
-    def keep(self, tree, sums):
-        """Keep the `LeafSums` of a tree."""
-        self._known = ((tree, sums), *self._known)[:N_KNOWN]
-
-    def fitted(self, tree):
-        """The tree with the best leaf values, and without leaves that training does not reach."""
-        sums = self.sums(tree)
-        return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)
+        """The `LeafSums` of a tree."""
+        return self.total(LeafSums.of, LeafSums.add, tree)
 
     def drawn(self, draw):
         """The same blocks, with the sample weights that one tree draws.
@@ -100,8 +78,7 @@ class Partitions:
         Partitions
         """
         drawn = copy(self)
-        drawn.blocks, drawn._known = [
-            delayed(draw.of, pure=False)(each) for each in self.blocks], ()
+        drawn.blocks = [delayed(draw.of, pure=False)(each) for each in self.blocks]
         return drawn
 
     def groups(self, seed):
@@ -165,10 +142,10 @@ class Training:
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
         self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
-        self.best = np.inf, None
+        self.best = np.inf, None, None      # its validation error, the tree, and its `LeafSums`
 
     def run(self):
-        """Train.
+        """Train: the tree with hard routing, the best leaf values, and no empty leaves.
 
         Returns
         -------
@@ -185,8 +162,9 @@ class Training:
                 if epoch in self.evaluated:
                     known["validation"] = self._evaluate()
                 self.progress.report(known)
-        _, best = self.best
-        return self.progress.result(self._tree() if best is None else best)
+        if self.best[1] is None:
+            self._evaluate()
+        return self.progress.result(self.best[1])
 
     def _train_on(self, group, rounds, epoch, n_before):
         """Train on a group of partitions, each sample once; return the metrics of each round."""
@@ -216,14 +194,14 @@ class Training:
             self.progress.control.activity.at(done[end - 1])
         return metrics
 
-    def _tree(self):
-        """Tree of the state, with hard routing, the best leaf values, and no empty leaves."""
-        return self.partitions.fitted(self.rounds.tree_at(self.state))
-
     def _evaluate(self):
-        """Mean error on the validation samples; keep the tree if it is the best."""
-        tree = self._tree()
-        error = self.partitions.sums(tree).mean_error(tree)
-        if error <= self.best[0]:
-            self.best = error, tree
+        """Mean error on the validation samples, NaN without; keep the tree if none is better."""
+        tree = self.rounds.tree_at(self.state)
+        sums = self.partitions.sums(tree)
+        fitted = sums.fit_reached(tree)
+        if fitted.n_leaves < tree.n_leaves:
+            sums = self.partitions.sums(fitted)
+        error = sums.mean_error(fitted)
+        if not error > self.best[0]:
+            self.best = error, fitted, sums
         return error
