@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import ngdt
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed
@@ -54,11 +55,26 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
     assert fitted.candidates_["chosen"] == [True, False]
 
 
-def test_a_partition_may_be_too_small_to_hold_samples_out():
-    X = np.random.default_rng(0).normal(size=(305, 2))
-    parts = [da.from_array(each, chunks=((300, 5), 2)[:each.ndim]) for each in (X, X[:, 0])]
+@pytest.mark.parametrize(("sizes", "competes"), [((300, 5), True), ((6, 5), False)])
+def test_partitions_may_be_too_small_to_hold_samples_out(sizes, competes):
+    X = np.random.default_rng(0).normal(size=(sum(sizes), 2))
+    parts = [da.from_array(each, chunks=(sizes, 2)[:each.ndim]) for each in (X, X[:, 0])]
     model = ObliqueTreeRegressor(2, optimizer=Annealed(steps=20), random_state=0).fit(*parts)
-    assert model.candidates_["n_folds"] == [1, 1]
+    assert bool(model.candidates_) == competes
+    assert competes or model.kind_ == "tree trained as a whole by Annealed"
+
+
+@pytest.mark.parametrize("last", [1, 4])
+def test_ctrl_c_keeps_the_best_tree_so_far(last, digits_in_parts, all_digits):
+    def interrupt(metrics):
+        if metrics["epoch"] == last:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {last} epoch"):
+        model = classifier(callback=interrupt).fit(*digits_in_parts)
+    assert model.n_iter_ == last
+    assert model.tree_.n_internal
+    assert model.score(*all_digits) > 0.15
 
 
 @pytest.mark.parametrize(("parameters", "first"), [
