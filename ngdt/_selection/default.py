@@ -166,7 +166,8 @@ class _Race:
         """Test the single leaf on the folds that the winner was tested on."""
         folds, scores = self.choice.folds, self.choice.scores
         for fold in folds[len(scores[_SINGLE_LEAF]):len(scores[winner])]:
-            self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.init))
+            tree = fold.initial(_SINGLE_LEAF.init)
+            self.choice.add(_SINGLE_LEAF, tree, fold.score(tree))
 
     def _shrink(self, each):
         """Find the shrinkage of the leaves of a candidate, and the log losses with it."""

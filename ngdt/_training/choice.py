@@ -47,10 +47,10 @@ class Choice:
         self.alive = list(candidates)       # who may still win
         self.scores, self.trees = defaultdict(list), defaultdict(list)      # of each fold
 
-    def add(self, candidate, fold, tree):
-        """Test a tree of a candidate on a fold."""
+    def add(self, candidate, tree, score):
+        """Add a tree of a candidate, and its `Score` on the next fold."""
         self.trees[candidate].append(tree)
-        self.scores[candidate].append(fold.score(tree))
+        self.scores[candidate].append(score)
 
     def values(self, candidate, of="error"):
         """Weighted values of the test samples of all folds that a candidate was tested on."""
@@ -154,4 +154,4 @@ class Choice:
                 control=replace(control, deadline=self.deadline.share(1 / (n - i))))
             tree = enforce_limits(candidate.make(replace(fold, problem=problem)).tree, problem)
             control.activity.finish()
-            self.add(candidate, fold, tree)
+            self.add(candidate, tree, fold.score(tree))

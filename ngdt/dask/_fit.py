@@ -89,10 +89,8 @@ def _better(estimator, optimizer, result, baseline, data):
     trained, kept = Candidate(optimizer.name, estimator.init), Candidate("pruned", "pruned")
     choice = Choice([kept, trained] if is_auto(estimator.optimizer) else [trained, kept],
                     [Fold(data.problem, weight=weight)], NO_DEADLINE)
-    for candidate, tree, score in (
-            (trained, result.tree, scores[:3]), (kept, baseline, scores[3:])):
-        choice.trees[candidate].append(tree)
-        choice.scores[candidate].append(Score(*score))
+    choice.add(trained, result.tree, Score(*scores[:3]))
+    choice.add(kept, baseline, Score(*scores[3:]))
     winner = choice.ranked()[0]
     tree, = choice.trees[winner]
     if tree.n_leaves == 1 and data.limits.max_depth != 0:
