@@ -106,7 +106,6 @@ class Reading:
 
     def __init__(self, estimator, X, y, sample_weight, division, n_at_once, control):
         self.estimator, self.division = estimator, division
-        self.loss = resolve_loss(estimator)
         found = partitions_of(X, y, sample_weight)
         reading = control.activity.part(READING_WORK, "reading partitions")
         glances = self._look_at(found, X.shape[1])
@@ -149,7 +148,7 @@ class Reading:
         (targets, moments), sums = self.units, found.sums
         result = replace(result, tree=sums.fit_leaves(result.tree))
         summary = SampleSummary(
-            targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
+            targets.unscale_leaf_values(result.tree, self.problem.loss), moments.mean, moments.std,
             moments.low, moments.high, found.left, found.right,
             gains=node_gains(result.tree, sums.targets()), leaf_weights=sums.weight)
         return fitted_attributes(
