@@ -57,7 +57,7 @@ def _trained(estimator, optimizer, data):
     partitions = data.partitions
     init, problem = data.initial(optimizers), data.problem.doing(TRAINING_WORK)
     tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-    warn_of_linear_leaves(tree, estimator)
+    warn_of_linear_leaves([tree], estimator)
     if optimizers and tree.n_internal:
         training = Training(
             optimizer, problem.refit_leaves(tree), problem, partitions, data.prior,

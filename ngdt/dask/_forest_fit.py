@@ -43,12 +43,12 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
                    replace(control, callback=None))
     draws = _draws(estimator, data)
     init = data.initial([] if optimizer is None else [optimizer])
-    if isinstance(init, Tree):
-        warn_of_linear_leaves(init, estimator)
-        if draws[0].features is not None:
-            raise ValueError(
-                "init is a tree of all features: use max_features=None, or an initializer")
-    trees, histories, interrupted = _trained(optimizer, init, data, draws)
+    if isinstance(init, Tree) and draws[0].features is not None:
+        raise ValueError(
+            "init is a tree of all features: use max_features=None, or an initializer")
+    trees = [_initial(init, data.problem, draw) for draw in draws]
+    warn_of_linear_leaves(trees, estimator)
+    trees, histories, interrupted = _trained(optimizer, trees, data, draws)
     drawn = [data.partitions.drawn(draw) for draw in draws]
     results = [
         TrainingResult(tree, history_of(optimizer, history))
@@ -77,10 +77,10 @@ def _draws(estimator, data):
             for seed in seeds]
 
 
-def _trained(optimizer, init, data, draws):
+def _trained(optimizer, trees, data, draws):
     """The trees, of all features, the metrics of their epochs, and whether Ctrl-C came."""
     problem, interrupted = data.problem.doing(TRAINING_WORK), False
-    trees, histories = [_initial(init, data.problem, draw) for draw in draws], [{}] * len(draws)
+    trees, histories = [*trees], [{}] * len(draws)
     split = [k for k, tree in enumerate(trees) if optimizer is not None and tree.n_internal]
     if split:
         training = ForestTraining(

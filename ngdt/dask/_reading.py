@@ -233,9 +233,9 @@ class Reading:
         return factor
 
 
-def warn_of_linear_leaves(tree, estimator):
-    """Warn that linear leaves of an initial tree become constant, unless `leaf` says so."""
-    if tree.slopes is not None and estimator.leaf != "constant":
+def warn_of_linear_leaves(trees, estimator):
+    """Warn that linear leaves of initial trees become constant, unless `leaf` says so."""
+    if any(tree.slopes is not None for tree in trees) and estimator.leaf != "constant":
         warn(
             "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
             "leaf='constant', or the estimators of ngdt on data in memory")

@@ -481,6 +481,9 @@ def test_linear_leaves_are_not_lost_in_silence():
         model = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, X[:, 0])
     assert caught[0].filename == __file__
     assert model.tree_.slopes is None
+    with pytest.warns(UserWarning, match="replaced the linear leaves") as caught:
+        ngdt.dask.ObliqueForestRegressor(2, init="model_tree", optimizer=None).fit(X, X[:, 0])
+    assert len(caught) == 1
 
 
 def test_the_module_is_imported_when_it_is_used_first():
