@@ -53,12 +53,11 @@ def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
 
 def _trained(estimator, optimizer, data):
     """The trained tree or the baseline, as the validation samples say, and if Ctrl-C came."""
-    optimizers, interrupted = [] if optimizer is None else [optimizer], False
-    partitions = data.partitions
-    init, problem = data.initial(optimizers), data.problem.doing(TRAINING_WORK)
+    partitions, interrupted = data.partitions, False
+    init, problem = data.initial(optimizer), data.problem.doing(TRAINING_WORK)
     tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
     warn_of_linear_leaves([tree], estimator)
-    if optimizers and tree.n_internal:
+    if optimizer is not None and tree.n_internal:
         training = Training(
             optimizer, problem.refit_leaves(tree), problem, partitions, data.prior,
             bool(data.division.fraction))

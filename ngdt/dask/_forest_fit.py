@@ -42,7 +42,7 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
     data = Reading(estimator, X, y, sample_weight, division, n_at_once,
                    replace(control, callback=None))
     draws = _draws(estimator, data)
-    init = data.initial([] if optimizer is None else [optimizer])
+    init = data.initial(optimizer)
     if isinstance(init, Tree) and draws[0].features is not None:
         raise ValueError(
             "init is a tree of all features: use max_features=None, or an initializer")

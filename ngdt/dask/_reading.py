@@ -120,9 +120,10 @@ class Reading:
         """Share of each class, or None."""
         return None if self.totals is None else self.totals / self.totals.sum()
 
-    def initial(self, optimizers):
-        """The initializer, or the initial tree."""
-        init = resolve_init(self.estimator, optimizers, self.fitted)
+    def initial(self, optimizer):
+        """The initializer, or the initial tree, for an optimizer or None."""
+        init = resolve_init(
+            self.estimator, [] if optimizer is None else [optimizer], self.fitted)
         if isinstance(init, Tree):
             return resolve_given_tree(init, self.problem, self.fitted["_targets"])
         init.check(self.problem)
