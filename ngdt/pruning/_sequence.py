@@ -34,12 +34,15 @@ class PruningSequence:
         Smallest alpha at which each subtree is the best, ascending. The first is the tree.
     impurities : ndarray of float64, shape (n_steps + 1,)
         Impurity of each subtree. Squared errors are summed over targets, not averaged.
+    n_leaves : ndarray of int, shape (n_steps + 1,)
+        Number of leaves of each subtree.
     """
 
     tree: Tree
     nodes: np.ndarray
     alphas: np.ndarray
     impurities: np.ndarray
+    n_leaves: np.ndarray
 
     @cached_property
     def step(self):
@@ -163,10 +166,11 @@ def sequence_of_costs(tree, cost):
     steps = steps[steps[:, 0].argsort()[::-1]]
     # Steps at the same alpha are taken in the order of the nodes.
     group = np.cumsum(np.diff(-steps[:, 0], prepend=0.0) > tie)
-    alphas, nodes, increases, _ = steps[np.lexsort((steps[:, 1], group))].T
+    alphas, nodes, increases, n_removed = steps[np.lexsort((steps[:, 1], group))].T
     return PruningSequence(
         tree, nodes.astype(np.intp), np.maximum.accumulate(np.append(0.0, -alphas)),
-        np.cumsum(np.append(cost[tree.n_internal:].sum(), increases)))
+        np.cumsum(np.append(cost[tree.n_internal:].sum(), increases)),
+        np.cumsum(np.append(tree.n_leaves, -n_removed.astype(np.intp))))
 
 
 def _steps(tree, cost, tie):

@@ -1,6 +1,5 @@
 """ModelTree: a greedy tree with linear leaves whose size is chosen by cross-validation."""
 
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from numbers import Integral
@@ -269,9 +268,7 @@ class _Grown:
         if limit is None:
             return n_steps
         # Each step leaves fewer leaves.
-        return bisect_left(
-            range(len(sequence.nodes)), True, lo=n_steps, key=lambda n: len(np.unique(
-                self._tops(sequence.is_leaf_after(n)))) <= limit)
+        return max(n_steps, np.count_nonzero(sequence.n_leaves > limit))
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
