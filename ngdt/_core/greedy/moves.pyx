@@ -160,13 +160,23 @@ cdef void sort_doubles(
         start = end
 
 
-cdef inline Py_ssize_t _n_samples(
-    const Moves *moves, Py_ssize_t m, Py_ssize_t n_rest, double unit
+cdef Py_ssize_t _enough(
+    const Moves *moves, Py_ssize_t m, int step, Py_ssize_t least, Py_ssize_t n_rest, double unit
 ) noexcept nogil:
-    """Samples of a move: one, all that were not listed, or a cell of the given weight."""
-    if moves.item[m] == REST:
-        return n_rest
-    return <Py_ssize_t> (moves.amount[m] / unit + 0.5) if unit > 0.0 else 1
+    """The move, from m on, with which there are at least so many samples.
+
+    A move has one sample, all that were not listed, or those of a cell, by their unit of weight.
+    """
+    cdef Py_ssize_t n_samples = 0
+    while 0 <= m < moves.n:
+        if moves.item[m] == REST:
+            n_samples += n_rest
+        else:
+            n_samples += <Py_ssize_t> (moves.amount[m] / unit + 0.5) if unit > 0.0 else 1
+        if n_samples >= least:
+            break
+        m += step
+    return m
 
 
 @cython.final
@@ -230,23 +240,12 @@ cdef class MoveList:
         """Find the moves behind which a threshold leaves enough samples on both sides."""
         cdef Moves *moves = &self.moves
         cdef double unit = self.sample_weight if counted else 0.0
-        cdef Py_ssize_t m = 0, k
+        cdef Py_ssize_t least = self.min_samples_leaf
         moves.first, moves.end = 0, moves.n - 1
-        if self.min_samples_leaf <= 1:
-            return
-        # From both ends: in the middle, all thresholds leave enough on both sides.
-        k = 0
-        for m in range(moves.n):
-            k += _n_samples(moves, m, n_rest, unit)
-            if k >= self.min_samples_leaf:
-                break
-        moves.first = m
-        k = 0
-        for m in range(moves.n - 1, -1, -1):
-            k += _n_samples(moves, m, n_rest, unit)
-            if k >= self.min_samples_leaf:
-                break
-        moves.end = m
+        if least > 1:
+            # From both ends: in the middle, all thresholds leave enough on both sides.
+            moves.first = _enough(moves, 0, 1, least, n_rest, unit)
+            moves.end = _enough(moves, moves.n - 1, -1, least, n_rest, unit)
 
     cdef void _list_counted(
         self, count_t *cells, BinnedColumns columns, Py_ssize_t j, const Feature *feature,
