@@ -273,7 +273,8 @@ def _kept(estimator):
     if _chosen(estimator):
         return (f"A {kind} was kept: it was better than the tree that the optimizer trained, as "
                 "summary() shows.")
-    return f"The initial tree was kept, a {kind}: training made it worse."
+    article = "" if kind == ScoreBands.noun else "a "
+    return f"The initial tree was kept, {article}{kind}: training made it worse."
 
 
 def _competition(estimator, head):

@@ -244,6 +244,14 @@ def test_summary_of_named_methods(parameters, text):
     assert fitted(**parameters).summary().endswith(text)
 
 
+def test_kept_score_bands_have_no_article():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    with pytest.warns(UserWarning, match="^The initial tree was kept, score bands: training"):
+        ObliqueTreeClassifier(
+            init="score_bands", optimizer=Doubled(-1.0), validation_fraction=0.3).fit(
+            X, X[:, 0] > X[:, 1])
+
+
 @pytest.mark.parametrize(("parameters", "text"), [
     ({"optimizer": Doubled(-1.0)}, "A pruned greedy tree was kept: "),
     ({"optimizer": Doubled(-1.0), "init": GREEDY}, "The initial tree was kept, a given tree: "),
