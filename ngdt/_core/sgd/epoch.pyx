@@ -425,7 +425,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         cdef Slot *slot = &self.batch.slots[s]
         cdef const double *y = &self.samples.y[sample, 0]
         cdef int m = self.topology.n_internal
-        cdef Found augmented, assigned
+        cdef Found augmented
         # Standardised into the slot, where the update reads it again: the sample itself may be
         # CSR, float32, and out of the cache by then.
         slot.x = self.samples.standardize(sample, &self.batch.x[s, 0])
@@ -438,21 +438,19 @@ cdef class SGDTrainer(MiniBatchLoop):
         slot.augmented_leaf = augmented.leaf
         # Norouzi (2015), eqs. (13) and (14): both maxima less that of sgn(Wx), so that only flips
         # are left. The second one is minus the price of the way to the assigned leaf.
-        slot.bound = augmented.value
-        if self.fixed_assignment:
-            slot.bound += search.price(self.assigned_leaf[sample])
-        elif self.best_assignment:
-            assigned = search.find(-1, INT_MAX)
-            self.assigned_leaf[sample] = assigned.leaf
-            slot.bound += search.price(assigned.leaf)
-        else:
-            self.assigned_leaf[sample] = search.leaf
+        if not self.fixed_assignment:
+            self.assigned_leaf[sample] = self._leaf_to_assign(search)
+        slot.bound = augmented.value + search.price(self.assigned_leaf[sample])
         slot.n_updates = self._find_updates(search, s, self.assigned_leaf[sample])
         slot.n_scored = search.n_scored
         # Of the augmented leaf, which carries the loss in eq. (14); the assigned leaf has none.
         self.tree.loss.gradient(
             &self.tree.leaf_values[slot.augmented_leaf, 0], self.tree.n_outputs, y,
             &self.batch.loss_gradient[s, 0])
+
+    cdef int _leaf_to_assign(self, Search search) noexcept nogil:
+        """By cost-diminished inference, or the leaf that the sample reaches, whose price is 0."""
+        return search.find(-1, INT_MAX).leaf if self.best_assignment else search.leaf
 
     cdef int _find_updates(self, Search search, int s, int assigned) noexcept nogil:
         """Gradient of the stable bound in the scores, Norouzi (2015), eq. (14).
@@ -526,10 +524,7 @@ cdef class SGDTrainer(MiniBatchLoop):
                 search.begin(
                     self.samples.standardize(sample, &self.batch.x[0, 0]),
                     &self.samples.y[sample, 0])
-                if self.best_assignment:
-                    self.assigned_leaf[sample] = search.find(-1, INT_MAX).leaf
-                else:
-                    self.assigned_leaf[sample] = search.leaf
+                self.assigned_leaf[sample] = self._leaf_to_assign(search)
         self.fixed_assignment = True
 
     def navigate(self, const int32_t[::1] samples):
