@@ -9,7 +9,7 @@ errors of such numbers have no rounding error, in any order of summation, so tha
 with ``==``. The hard cases of a decision tree are frequent among them: scores of exactly zero, ties
 and equal samples. Pass ``elements=st.floats(-1e3, 1e3)`` for other numbers.
 
-The types `ngdt.Tree` and `ngdt.losses.Loss` are registered, so ``st.from_type(Tree)`` works too.
+Once this module is imported, ``st.from_type`` draws an `ngdt.Tree` or an `ngdt.losses.Loss`, too.
 """
 
 from math import ldexp
@@ -376,3 +376,7 @@ def problems(
         weights=tree.weights / feature_scale * score_scale,
         thresholds=tree.thresholds * score_scale, **leaves)
     return TreeProblem(tree, X * X.dtype.type(feature_scale), y, loss)
+
+
+st.register_type_strategy(Tree, trees())
+st.register_type_strategy(Loss, losses())

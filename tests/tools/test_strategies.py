@@ -11,10 +11,7 @@ from scipy.sparse import issparse
 
 from ngdt import Tree
 from ngdt.losses import LOSSES, HuberLoss, LogLoss, Loss
-from ngdt.testing import (
-    _register,  # noqa: F401  what the entry point of an installed copy imports
-    strategies,
-)
+from ngdt.testing import strategies
 
 # To explain an example, Hypothesis varies each part of it, which is not needed here.
 SHRINK = settings(phases=[Phase.generate, Phase.shrink])
