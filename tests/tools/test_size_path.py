@@ -2,25 +2,28 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.tree import DecisionTreeRegressor
 
+from helpers import in_nightly
 from ngdt import (
     ObliqueBoostingRegressor,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
+from ngdt.initializers import ModelTree
 from ngdt.path import SizePath, size_path
 from ngdt.plotting import plot_path
 
-MODEL_TREE = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)
+MODEL_TREE = ObliqueTreeRegressor(init=ModelTree(n_folds=1), optimizer=None, random_state=0)
 
 
-def friedman(n=240):
-    return make_friedman1(n, noise=1.0, random_state=0)
+def friedman():
+    return make_friedman1(90, noise=1.0, random_state=0)
 
 
 @pytest.mark.parametrize(("estimator", "samples"), [
@@ -75,7 +78,8 @@ def test_neither_the_state_of_the_estimator_nor_jobs_change_the_path(tmp_path):
         warm_start=True, max_leaf_nodes=7, checkpoint=str(tmp_path / "checkpoint")).fit(X, y)
     before = dict(vars(fitted))
     one = size_path(MODEL_TREE, X, y, max_leaf_nodes=[2, 6], cv=2)
-    two = size_path(fitted, X, y, max_leaf_nodes=[2, 6], cv=2, n_jobs=2)
+    with parallel_config("loky" if in_nightly([True]) else "threading"):
+        two = size_path(fitted, X, y, max_leaf_nodes=[2, 6], cv=2, n_jobs=2)
     assert vars(fitted) == before
     np.testing.assert_array_equal(one.errors, two.errors)
     assert not list(tmp_path.iterdir())
