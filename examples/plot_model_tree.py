@@ -60,9 +60,9 @@ print(export_text(models["model tree"], precision=2))
 
 # %%
 # How many leaves does it need? :func:`~ngdt.path.size_path` trains trees of each size without each
-# of five folds, and has their errors on the folds. Three leaves are enough.
+# of three folds, and has their errors on the folds. Three leaves are enough.
 
-path = size_path(models["model tree"], X, y, max_leaf_nodes=range(2, 9))
+path = size_path(models["model tree"], X, y, max_leaf_nodes=[2, 3, 4, 6], cv=3)
 plot_path(path)
 plt.show()
 print(path)

@@ -140,7 +140,7 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
     >>> X = rng.uniform(-1.0, 1.0, size=(200, 1))
     >>> y = np.abs(X[:, 0]) + rng.normal(scale=0.1, size=200)
     >>> tree = ObliqueTreeRegressor(leaf="linear", random_state=0)
-    >>> path = size_path(tree, X, y, max_leaf_nodes=[2, 4, 8], cv=3)
+    >>> path = size_path(tree, X, y, max_leaf_nodes=[2, 4], cv=3)
     >>> tree.set_params(max_leaf_nodes=path.chosen).fit(X, y).get_n_leaves()
     2
     """
