@@ -33,7 +33,7 @@ families = {
     "random forest of 1 to 100 trees": [
         RandomForestClassifier(n, random_state=0) for n in (1, 5, 20, 100)],
     "tree trained as a whole, of depth 3 to 6": [
-        ObliqueTreeClassifier(max_depth=depth, optimizer=Annealed(), random_state=0)
+        ObliqueTreeClassifier(max_depth=depth, optimizer=Annealed(steps=1000), random_state=0)
         for depth in (3, 4, 5, 6)],
     "forest of 3 and 10 such trees": [
         ObliqueForestClassifier(n, optimizer=Annealed(steps=500), random_state=0)

@@ -418,8 +418,9 @@ def test_a_sum_of_forests_is_refuted_by_rows():
     before, after = model.predict(pd.DataFrame([row_of(first, each) for each in pair]))
     assert before > after
     # Samples of one encoding are none of another.
-    model.estimators_[1] = clone(second).set_params(oob_score=False).fit(
-        frame.fillna({"size": 0.0}), y)
+    few = clone(first).set_params(oob_score=False, n_estimators=2)
+    model.estimators_ = [
+        clone(few).fit(each, y) for each in (frame, frame.fillna({"size": 0.0}))]
     assert is_monotone(model, {"size": 1, "age": 1}) == (None, None)
 
 

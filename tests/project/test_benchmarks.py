@@ -38,9 +38,10 @@ def quick(tmp_path_factory):
         warnings.filterwarnings("ignore", "No tree was better")
         for name in LEFT_OUT:
             patch.delitem(BENCHMARKS, name)
-        for name, n in {"digits": 300, "diabetes": 150, "breast_cancer": 150}.items():
+        for name, n in {"digits": 150, "diabetes": 90, "breast_cancer": 90}.items():
             patch.setitem(data.BUNDLED, name, few(data.BUNDLED[name], n))
-        patch.setattr("ngdt._selection.policy.FEW_STEPS", 100)
+        patch.setattr("ngdt._selection.policy.FEW_STEPS", 50)
+        patch.setattr("ngdt._methods.soft.annealed.N_STEPS", 50)
         patch.setattr("benchmarks.calibration.N_USED", 1)
         main(["all", "--quick", "--output", str(folder)])
     return folder
