@@ -26,7 +26,7 @@ models = {
     "one measurement at a time": ObliqueTreeClassifier(init="pruned", optimizer=None),
     "trained as a whole": ObliqueTreeClassifier(max_leaf_nodes=3, optimizer=TAO(C=0.05)),
 }
-folds = StratifiedKFold(10, shuffle=True, random_state=0)
+folds = StratifiedKFold(5, shuffle=True, random_state=0)
 figure = plt.figure(figsize=(9.5, 5.5))
 for part, (name, model) in zip(
         figure.subfigures(1, 2, width_ratios=(5, 4)), models.items(), strict=True):

@@ -38,7 +38,7 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# Accuracy on patients left out, in five folds:
+# Accuracy on patients left out, in three folds:
 
 forest = RandomForestClassifier(random_state=0)
 pruned = ObliqueTreeClassifier(init="pruned", optimizer=None, random_state=0)

@@ -317,7 +317,7 @@ def test_forms_of_one_matrix(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_data_are_not_copied(dtype, form):
-    X = form(np.ones((5000, 200), dtype=dtype))
+    X = form(np.ones((1000, 200), dtype=dtype))
     size = X.data.nbytes
     tree = Tree(np.ones((1, 200)), [0.0], [~0], [~1], [[0.0], [1.0]])
     tree.apply(X[:10])

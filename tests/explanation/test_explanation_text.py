@@ -173,7 +173,7 @@ def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimize
     y = (frame["city"] == "Rome") & frame["own"] | (frame["age"] > 0.5)
     model = ObliqueTreeClassifier(4, optimizer=optimizer, validation_fraction=None).fit(frame, y)
     lines, words = export_text(model).splitlines(), set()
-    for explanation in model.explain(frame[:40]):
+    for explanation in model.explain(frame[:20]):
         first, *rest = str(explanation).splitlines()
         starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
         answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]

@@ -204,8 +204,8 @@ def test_it_is_an_initial_tree_like_others():
     (ObliqueTreeRegressor, "model_tree")])
 def test_it_has_no_default_depth(kind, init):
     # Of equal stripes, greedy splits take one after another.
-    X = np.arange(500.0)[:, None]
-    y = np.repeat(np.arange(25) % 2, 20)
+    X = np.arange(250.0)[:, None]
+    y = np.repeat(np.arange(25) % 2, 10)
     auto, free = (
         kind(max_depth, init=init, optimizer=None, random_state=0).fit(X, y)
         for max_depth in ("auto", None))
