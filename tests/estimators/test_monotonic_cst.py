@@ -86,11 +86,11 @@ def test_regression_trees_are_monotone(parameters):
 
 
 def test_free_levels_make_monotone_trees_as_accurate_as_free_ones():
-    X, y = make_friedman1(2000, noise=1.0, random_state=1)
+    X, y = make_friedman1(1800, noise=1.0, random_state=1)
     free, ordered = (ObliqueTreeRegressor(
-        leaf="constant", monotonic_cst=cst, random_state=0).fit(X[:1200], y[:1200]).score(
-            X[1200:], y[1200:]) for cst in (None, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]))
-    assert ordered >= free - 0.01   # without such levels, it was 0.02 less
+        leaf="constant", monotonic_cst=cst, random_state=0).fit(X[:800], y[:800]).score(
+            X[800:], y[800:]) for cst in (None, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]))
+    assert ordered >= free + 0.01   # without such levels, it is less than that of the free one
 
 
 def test_all_columns_may_have_a_direction():
