@@ -1,5 +1,7 @@
 """Errors by number of leaves, beside those of trees that are fitted one by one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -26,12 +28,12 @@ def friedman():
     return make_friedman1(90, noise=1.0, random_state=0)
 
 
-@pytest.mark.parametrize(("estimator", "samples"), [
-    (MODEL_TREE, friedman),
-    (ObliqueTreeRegressor(leaf="constant", optimizer="tao", random_state=0), friedman),
-    (ObliqueTreeClassifier(optimizer=None, random_state=0), lambda: load_iris(return_X_y=True)),
-    (ObliqueForestRegressor(2, optimizer=None, random_state=0), friedman)])
-@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(("estimator", "samples", "is_weighted"), [
+    (MODEL_TREE, friedman, True),
+    (ObliqueTreeRegressor(leaf="constant", optimizer="tao", random_state=0), friedman, False),
+    *((ObliqueTreeClassifier(optimizer=None, random_state=0), partial(load_iris, return_X_y=True),
+       is_weighted) for is_weighted in (False, True)),
+    (ObliqueForestRegressor(2, optimizer=None, random_state=0), friedman, True)])
 def test_each_size_is_fitted_by_itself(estimator, samples, is_weighted):
     X, y = samples()
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if is_weighted else np.ones(len(y))

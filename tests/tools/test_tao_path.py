@@ -292,17 +292,17 @@ def test_it_chooses_for_regressors_and_by_any_score():
     X, y = (part[:150] for part in load_diabetes(return_X_y=True))
     estimator = ObliqueTreeRegressor(
         max_depth=2, optimizer=TAO(max_iter=2), validation_fraction=None)
-    r2 = TAOPathCV(estimator, Cs=3, cv=3).fit(X, y)
+    r2 = TAOPathCV(estimator, Cs=2, cv=3).fit(X, y)
     assert is_regressor(r2)
     assert not is_classifier(r2)
     assert not hasattr(r2, "predict_proba")
     assert not hasattr(r2, "classes_")
     assert r2.score(X, y) == pytest.approx(r2.estimator_.score(X, y))
-    mse = TAOPathCV(estimator, Cs=3, cv=3, scoring="neg_mean_squared_error").fit(X, y)
+    mse = TAOPathCV(estimator, Cs=2, cv=2, scoring="neg_mean_squared_error").fit(X, y)
     assert (mse.scores_ < 0).all()
     assert mse.score(X, y) == pytest.approx(-np.mean((mse.predict(X) - y) ** 2))
     both = np.column_stack([y, -y])
-    assert TAOPathCV(estimator, Cs=2, cv=3).fit(X, both).predict(X).shape == both.shape
+    assert TAOPathCV(estimator, Cs=2, cv=2).fit(X, both).predict(X).shape == both.shape
     assert len(cross_val_score(mse, X, y, cv=KFold(2))) == 2
 
 
