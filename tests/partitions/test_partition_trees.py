@@ -125,14 +125,14 @@ def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
     assert scores[1] >= scores[0] - 0.02
 
 
-@pytest.mark.parametrize("optimizer", [SSGD(epochs=8), SGD(epochs=8)], ids=str)
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=4), SGD(epochs=4)], ids=str)
 def test_sgd_is_as_accurate_as_in_memory(optimizer, digits_in_parts, all_digits):
     X, y = all_digits
     parameters = {"max_depth": 5, "optimizer": optimizer, "validation_fraction": None}
     alone = ngdt.ObliqueTreeClassifier(random_state=0, **parameters).fit(X, y)
     model = classifier(**parameters).fit(*digits_in_parts)
     assert model.score(X, y) > alone.score(X, y) - 0.02
-    assert model.n_iter_ == 8
+    assert model.n_iter_ == 4
     assert np.diff(model.history_["bound"])[[0, -1]].max() < 0
 
 
@@ -147,7 +147,7 @@ def test_regression_by_ssgd():
     assert model.score(X, y) > alone.score(X, y) - 0.02
 
 
-@pytest.mark.parametrize("optimizer", [SSGD(epochs=10), Annealed(steps=150)], ids=str)
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=5), Annealed(steps=100)], ids=str)
 def test_far_targets_turn_no_splits_and_move_the_means_of_their_leaves(optimizer):
     random = np.random.default_rng(0)
     X = random.normal(size=(900, 2))
@@ -252,7 +252,7 @@ def test_each_pass_reads_what_X_and_y_are_made_of_once(all_digits, has_common_so
 
 def test_sparse_partitions(digits_in_parts, all_digits):
     X, y = digits_in_parts
-    model = classifier(max_depth=4, optimizer=Annealed(steps=80)).fit(
+    model = classifier(max_depth=4, optimizer=Annealed(steps=40)).fit(
         X.map_blocks(sparse.csr_array), y)
     assert model.score(*all_digits) > 0.8
     assert_array_equal(model.predict(X.map_blocks(sparse.csr_array)).compute(),
