@@ -37,7 +37,7 @@ gto = ObliqueTreeClassifier(
 
 def draw_splits(tree, ax):
     """Draw each split of a tree within the region that reaches its node."""
-    x0, x1 = np.meshgrid(*2 * [np.linspace(0, 1, 200)])
+    x0, x1 = np.meshgrid(*2 * [np.linspace(0, 1, 100)])
     grid = np.column_stack([x0.ravel(), x1.ravel()])
     scores, visited = tree.scores(grid), tree.decision_path(grid).toarray()
     for score, inside in zip(scores.T, visited.T, strict=True):
