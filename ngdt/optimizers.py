@@ -9,7 +9,8 @@ from ngdt._methods.sgd.sgd import SGD, SSGD
 from ngdt._methods.soft.annealed import Annealed
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.tao.tao import TAO
-from ngdt._training.algorithm import OptimizerResult, Progress, registry
+from ngdt._training.algorithm import registry
+from ngdt._training.progress import OptimizerResult, Progress
 from ngdt._util.stopped import Stopped
 
 OPTIMIZERS = registry(Annealed, EndToEnd, GTO, LinearLeaves, Regrow, SGD, ShrinkLeaves, SSGD, TAO)

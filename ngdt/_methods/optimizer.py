@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ngdt._core.tree import Tree
-from ngdt._training.algorithm import Algorithm, OptimizerResult
+from ngdt._training.algorithm import Algorithm
 from ngdt._training.problem import Problem
+from ngdt._training.progress import OptimizerResult
 
 
 class Optimizer(Algorithm):

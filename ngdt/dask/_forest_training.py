@@ -8,8 +8,8 @@ from dask import delayed
 from scipy import sparse
 
 from ngdt._forest.sampling import Sampling
-from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
+from ngdt._training.progress import Progress
 from ngdt.dask._blocks import sent
 from ngdt.dask._training import ROUNDS, advance, shuffled
 

@@ -11,8 +11,8 @@ from dask import delayed
 from ngdt._methods.sgd.rounds import SGDRounds
 from ngdt._methods.soft.rounds import SoftRounds
 from ngdt._methods.soft.run import evaluated_epochs
-from ngdt._training.algorithm import Progress
 from ngdt._training.control import NO_CONTROL
+from ngdt._training.progress import Progress
 from ngdt._training.rounds import ROUND_STEPS, RoundState
 from ngdt.dask._blocks import combined, sent
 from ngdt.dask._sums import LeafSums

@@ -9,7 +9,7 @@ from ngdt._core.greedy.builder import build
 from ngdt._core.structure import grafted
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
-from ngdt._training.algorithm import OptimizerResult
+from ngdt._training.progress import OptimizerResult
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.arrays import standard_errors_saved
 from ngdt._util.stopped import Stopped

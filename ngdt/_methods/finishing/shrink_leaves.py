@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._core.structure import levels, parents
 from ngdt._methods.optimizer import Optimizer
-from ngdt._training.algorithm import OptimizerResult
+from ngdt._training.progress import OptimizerResult
 from ngdt._util.validation import NOT_NEGATIVE
 
 

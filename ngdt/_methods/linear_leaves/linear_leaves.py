@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import Interval
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, chosen_by_lasso, most_correlated
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, node_type, with_models
 from ngdt._methods.optimizer import Optimizer
-from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.control import SILENT
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
+from ngdt._training.progress import OptimizerResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.arrays import least
 from ngdt._util.validation import AUTO, error_prefix

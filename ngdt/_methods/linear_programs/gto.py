@@ -9,8 +9,8 @@ import numpy as np
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt._methods.linear_programs.multilinear import Multilinear
 from ngdt._methods.optimizer import Optimizer
-from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.control import Deadline
+from ngdt._training.progress import OptimizerResult, Progress
 from ngdt._util.parallel import Threads
 from ngdt._util.validation import COUNT, NOT_NEGATIVE
 

@@ -10,8 +10,8 @@ from ngdt._core.scaling import Scaling
 from ngdt._core.search import RADIUS
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._core.threads import usable_threads
-from ngdt._training.algorithm import Progress
 from ngdt._training.control import Pace, cosine, set_random_state
+from ngdt._training.progress import Progress
 from ngdt._util.arrays import standard_errors_saved
 
 # Number of samples that estimate the spread of the data. They suffice for one eigenvalue.

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from ngdt._core.search import RADIUS
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.sgd.run import InputScale, SGDRun
-from ngdt._training.algorithm import OptimizerResult
+from ngdt._training.progress import OptimizerResult
 from ngdt._util.validation import AUTO, COUNT, NOT_NEGATIVE, POSITIVE
 
 

@@ -18,8 +18,8 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.epoch import CHUNK, NOT_MIXED, LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
-from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.control import Pace, set_random_state
+from ngdt._training.progress import OptimizerResult, Progress
 from ngdt.pruning._unused import keep_reached
 
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the

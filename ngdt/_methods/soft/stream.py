@@ -7,8 +7,8 @@ import numpy as np
 from ngdt._core.scaling import Scaling
 from ngdt._core.tree import Tree
 from ngdt._methods.soft.rounds import SoftRounds
-from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.folds import problem_of
+from ngdt._training.progress import OptimizerResult, Progress
 from ngdt._training.rounds import RoundState
 
 # Share of the steps over which leaves of classes are running means, at most. On validation samples

@@ -22,8 +22,8 @@ from ngdt._methods.tao.weights import (
     replace_weights,
     with_unit_norm,
 )
-from ngdt._training.algorithm import Progress
 from ngdt._training.monotone import free_nodes, kinds_of_splits, ordered_by_splits, straighten
+from ngdt._training.progress import Progress
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
 from ngdt._util.validation import COUNT, POSITIVE, ZERO_TO_ONE

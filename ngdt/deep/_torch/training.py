@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch.nn.functional import logsigmoid, one_hot
 
-from ngdt._training.algorithm import Progress
+from ngdt._training.progress import Progress
 from ngdt.deep._base import score_tree
 
 # Least variance of the targets in the leaves, relative to the variance of all targets.
