@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._core.scaling import Moments
 from ngdt._selection import policy
-from ngdt._training.folds import fold_samples, hold_out, problem_of, strata_of
+from ngdt._training.folds import fold_samples, held_out_of, hold_out, problem_of, strata_of
 
 
 def draw(problem, n_drawn):
@@ -81,6 +81,5 @@ def fold_samples_of(problem, fraction):
     """Test samples of each fold: "auto" as `fold_samples`, or one fold of a share, or of none."""
     if fraction == "auto" or problem.own_validation:
         return fold_samples(problem)
-    _, validation = hold_out(problem.sample_weight, fraction, strata_of(problem),
-                             problem.random_state, problem.groups)
+    _, validation = held_out_of(problem, fraction)
     return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]

@@ -8,7 +8,7 @@ from ngdt._core.tree import Tree
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._selection import policy
-from ngdt._training.folds import hold_out, strata_of
+from ngdt._training.folds import held_out_of
 from ngdt._training.monotone import freed
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
@@ -86,8 +86,7 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
     if is_given:
         problem._check_shapes(init)
     if optimizers and not problem.own_validation:   # without optimizers nothing is validated
-        training, validation = hold_out(problem.sample_weight, validation_fraction,
-                                        strata_of(problem), problem.random_state, problem.groups)
+        training, validation = held_out_of(problem, validation_fraction)
         problem = problem.replace(sample_weight=training, validation_weight=validation)
     trained = None
     try:

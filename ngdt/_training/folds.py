@@ -69,6 +69,12 @@ def hold_out(sample_weight, fraction, labels, seed, groups=None):
     return sample_weight - validation, validation
 
 
+def held_out_of(problem, fraction):
+    """`hold_out` by the classes, the groups and the seed of a problem."""
+    return hold_out(problem.sample_weight, fraction, strata_of(problem), problem.random_state,
+                    problem.groups)
+
+
 def strata_of(problem):
     """Class of each sample, by which samples are divided; None for regression."""
     return problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
