@@ -65,7 +65,7 @@ def _trained(estimator, optimizer, data):
             result = training.run()
         except Stopped as stopped:
             result, interrupted = OptimizerResult(stopped.tree, stopped.history), True
-        sums = training.best[2]
+        sums = training.best.sums
     else:
         sums = partitions.sums(tree)
         result = OptimizerResult(sums.fit_leaves(tree))

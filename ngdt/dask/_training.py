@@ -3,11 +3,13 @@
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import dask
 import numpy as np
 from dask import delayed
 
+from ngdt._core.tree import Tree
 from ngdt._methods.sgd.rounds import SGDRounds
 from ngdt._methods.soft.rounds import SoftRounds
 from ngdt._methods.soft.run import evaluated_epochs
@@ -115,6 +117,14 @@ def advance(rounds, block, order, state, schedule, first, n_steps):
     return rounds.advance(block.problem, order[begin:end], state, schedule)
 
 
+class Best(NamedTuple):
+    """The best tree of a training so far, its error on validation samples, and its `LeafSums`."""
+
+    error: float = np.inf
+    tree: Tree | None = None
+    sums: LeafSums | None = None
+
+
 class Training:
     """Training of a tree, with its state between the computations on the workers.
 
@@ -142,7 +152,7 @@ class Training:
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
         self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
-        self.best = np.inf, None, None      # its validation error, the tree, and its `LeafSums`
+        self.best = Best()
 
     def run(self):
         """Train: the tree with hard routing, the best leaf values, and no empty leaves.
@@ -162,9 +172,9 @@ class Training:
                 if epoch in self.evaluated:
                     known["validation"] = self._evaluate()
                 self.progress.report(known)
-        if self.best[1] is None:
+        if self.best.tree is None:
             self._evaluate()
-        return self.progress.result(self.best[1])
+        return self.progress.result(self.best.tree)
 
     def _train_on(self, group, rounds, epoch, n_before):
         """Train on a group of partitions, each sample once; return the metrics of each round."""
@@ -202,6 +212,6 @@ class Training:
         if fitted.n_leaves < tree.n_leaves:
             sums = self.partitions.sums(fitted)
         error = sums.mean_error(fitted)
-        if not error > self.best[0]:
-            self.best = error, fitted, sums
+        if not error > self.best.error:
+            self.best = Best(error, fitted, sums)
         return error
