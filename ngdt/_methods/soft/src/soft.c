@@ -17,7 +17,7 @@
 #define CLONES
 #endif
 
-/* Number of classes from which a pass over the slots for each of them is slower than one by index. */
+/* Number of classes above which one pass by index replaces a pass over the slots for each class. */
 enum { MANY_CLASSES = 16 };
 
 /* exp(x) for |x| <= 20 to 2 units in the last place: 2^k times a polynomial in the rest, Cephes'.
