@@ -148,7 +148,7 @@ def _soft_options(problem, p, leaf="constant"):
         rate = min(rate, policy.RATE / p**policy.RATE_POWER)
         return {"learning_rate": rate, "weight_decay": policy.DECAY * decay / rate}
     if steps >= N_STEPS:
-        return {}
+        return {} if n >= policy.MANY_STEPS_SAMPLES else {"steps": N_STEPS}
     rate, decay = rate * (N_STEPS / steps)**0.5, decay * N_STEPS / steps
     return {"steps": steps, "learning_rate": rate, "weight_decay": decay / rate}
 

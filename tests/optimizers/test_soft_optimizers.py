@@ -186,8 +186,8 @@ def test_schedules_of_end_to_end(watch, problem):
 
 
 @pytest.mark.parametrize(("n", "batch", "steps"), [
-    (7, 1, 7 * 300), (160, 10, 2250), (161, 11, 2250), (4000, 250, 2250), (4001, 250, 2250),
-    (10_000, 250, 3000), (100_000, 250, 4500)])
+    (3, 1, 3 * 300), (7, 1, 1125), (160, 10, 1200), (161, 11, 1125), (4000, 250, 1200),
+    (4001, 250, 1275), (10_000, 250, 3000), (100_000, 250, 4500)])
 def test_automatic_sizes(problem, n, batch, steps):
     plan = Annealed()._schedule(n, problem)
     assert plan.batch_size == batch
@@ -195,9 +195,10 @@ def test_automatic_sizes(problem, n, batch, steps):
     assert Annealed(steps=3)._schedule(n, problem).epochs == 1
 
 
-def test_more_samples_mean_more_steps_for_classes_only():
-    epochs = Annealed()._schedule(100_000, iris_problem(SquaredLoss())).epochs
-    assert epochs * 400 == pytest.approx(2250, rel=0.1)
+@pytest.mark.parametrize(("n", "n_batches"), [(160, 16), (100_000, 400)])
+def test_regression_takes_as_many_steps_whatever_the_number_of_samples(n, n_batches):
+    epochs = Annealed()._schedule(n, iris_problem(SquaredLoss())).epochs
+    assert epochs * n_batches == pytest.approx(2250, rel=0.1)
 
 
 def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches():
