@@ -67,9 +67,8 @@ def _draw_over_size(path, ax):
     ax.plot(sizes[is_chosen], error[is_chosen], "o", color=RED, markerfacecolor="none",
             markersize=11, label=f"chosen: {path.chosen}")
     ax.set_xscale("log", base=2)    # one leaf more tells less, the larger the tree
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xticks(sizes, minor=True)
-    ax.xaxis.set_minor_formatter("")
+    ax.set_xticks(sizes, sizes)
+    ax.minorticks_off()
     ax.set(xlabel="largest number of leaves", ylabel="error on held-out folds")
     ax.legend(frameon=False)
 
