@@ -20,7 +20,7 @@ from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
-NOTHING_FOUND = (
+_NOTHING_FOUND = (
     "No tree was better than a single leaf on held-out samples: the model predicts the same for "
     "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
     "such as optimizer='tao' with validation_fraction=None, returns its tree in any case")
@@ -28,8 +28,13 @@ _NO_SPLIT = (
     "min_samples_leaf ({}) and min_samples_split ({}) allow no split of the {} samples "
     "outside of a fold: the model predicts the same for all rows. Choose smaller limits")
 _OF_RARE_CLASS = ". If a class is rare, try class_weight='balanced'"
-_ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
-               "with other values of y")
+ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
+              "with other values of y")
+
+
+def nothing_found(loss):
+    """Text of a warning that a single leaf has won."""
+    return _NOTHING_FOUND + _OF_RARE_CLASS * loss.is_classifier
 
 
 def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTANT,
@@ -121,12 +126,12 @@ class _Race:
         if tree.n_leaves == 1 and problem.limits.max_depth != 0:
             y = problem.y[problem.training_samples]
             if (y == y[0]).all():
-                warn(_ONE_TARGET)
+                warn(ONE_TARGET)
             elif winner is _SINGLE_LEAF:
                 leaf, split = problem.limits.min_samples_leaf, problem.limits.min_samples_split
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
-                     NOTHING_FOUND + _OF_RARE_CLASS * problem.loss.is_classifier)
+                     nothing_found(problem.loss))
         table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

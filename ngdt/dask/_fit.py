@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
-from ngdt._selection.default import NOTHING_FOUND
+from ngdt._selection.default import ONE_TARGET, nothing_found
 from ngdt._selection.train import Candidate
 from ngdt._training.choice import Choice
 from ngdt._training.control import NO_DEADLINE
@@ -93,7 +93,8 @@ def _better(estimator, optimizer, result, baseline, data):
     winner = choice.ranked()[0]
     tree, = choice.trees[winner]
     if tree.n_leaves == 1 and data.limits.max_depth != 0:
-        warn(NOTHING_FOUND)
+        is_certain = choice.mean_error(winner, "log_loss")[0] == 0.0
+        warn(ONE_TARGET if is_certain else nothing_found(data.problem.loss))
     # Where the initial tree is named, it is no candidate, as in memory.
     table = choice.table(winner) if is_auto(estimator.init) else {}
     return TrainingResult(tree, result.history, winner is kept, table)

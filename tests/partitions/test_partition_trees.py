@@ -114,6 +114,14 @@ def test_a_single_leaf_that_wins_is_told():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.parametrize(("kind", "y"), [
+    (ObliqueTreeRegressor, 2.5), (ObliqueTreeClassifier, 1)])
+def test_targets_that_are_all_the_same_are_told(kind, y):
+    X = da.from_array(np.random.default_rng(0).normal(size=(120, 2)), chunks=(40, 2))
+    with pytest.warns(UserWarning, match="y is the same in all samples"):
+        kind(random_state=0).fit(X, da.full(120, y, chunks=40))
+
+
 def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
     (X, y), scores = all_digits, []
     gross = X.copy()
