@@ -224,7 +224,6 @@ def _monotone_candidates(problem, finish):
     depth = _depths(problem)[-1]
     n_passes, levels = policy.MONOTONE_PASSES, policy.FREE_LEVELS if has_free else 0
     if few:
-        depth = min(depth, policy.FEW_MONOTONE_DEPTH)
         n_passes, levels = policy.FEW_MONOTONE_PASSES, policy.FEW_FREE_LEVELS
     chain = [(Annealed(steps=policy.FEW_STEPS), *tao)
              for tao in _passes(10.0, *finish, n_passes=n_passes)]
@@ -244,8 +243,10 @@ def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
 
 
 def _depths(problem):
-    """A depth at which each class has a leaf, and the default one, ascending."""
+    """A depth at which each class has a leaf, and one of soft trees of this size, ascending."""
     largest = RandomComplete().depth(problem)
+    if _has_few(problem):
+        largest = min(largest, default_depth(problem) - policy.FEW_LEVELS_LESS)
     classes = problem.n_outputs if problem.loss.is_classifier else 1
     return sorted({min(max(policy.SMALL_DEPTH, int(np.ceil(np.log2(classes)))), largest), largest})
 

@@ -252,16 +252,17 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
-    (table(100, max_depth=8), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
-    (table(100), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(100, max_depth=8), [*BINARY, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(100), [*BINARY, "annealed depth=2", "annealed depth=6", PRUNED]),
     (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3", PRUNED]),
     (table(100, max_depth=2), [*BINARY, "annealed depth=2", PRUNED]),
-    (table(45), [*BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
-    (table(44), [TAO, BANDS, SPARSE, "annealed depth=2", "annealed depth=8", PRUNED]),
-    (table(44, n_classes=3), [TAO, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(45), [*BINARY, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(44), [TAO, BANDS, SPARSE, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(44, n_classes=3), [TAO, "annealed depth=2", "annealed depth=6", PRUNED]),
     (table(2000, p=499), [TAO, BANDS, SPARSE, *MIXED, PRUNED]),
     (table(2000, p=501), [TAO, SPARSE, *MIXED, PRUNED]),
-    (table(100, n_classes=10), [TAO, "annealed depth=4", "annealed depth=8", PRUNED]),
+    (table(100, n_classes=10), [TAO, "annealed depth=4", "annealed depth=6", PRUNED]),
+    (table(1999, n_classes=32), [TAO, "annealed depth=5", "annealed depth=8", PRUNED]),
     (table(2000, n_classes=32), [TAO, "annealed depth=5", "annealed depth=10", PRUNED]),
     (table(100_001), [*BINARY, "annealed depth=8", PRUNED]),    # some of which are compared on
     (table(3000, p=4097), [TAO, SPARSE, "ssgd", PRUNED]),
@@ -294,7 +295,7 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(9000, p=334, loss="squared_error"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared_error"), "linear", LINEAR),
     (table(100, loss="huber"), "auto", [*REGRESSION, SHRUNK, "pruned"]),
-    (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=8", PRUNED]),
+    (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=6", PRUNED]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
     (table(2000, p=150), "auto", [LOGISTIC[0], *names(table(2000, p=150))]),
     (table(2000, p=150), "linear", [LOGISTIC[0], "linear"]),
@@ -552,7 +553,7 @@ def test_a_soft_optimizer_without_a_size_gets_the_best_of_two(optimizer):
     X, y = (part[:200] for part in load_breast_cancer(return_X_y=True))
     fitted = ObliqueTreeClassifier(optimizer=optimizer, random_state=0).fit(X, y)
     assert fitted.candidates_["candidate"] == [
-        "annealed depth=8", "annealed depth=2", "pruned", "single leaf"]
+        "annealed depth=6", "annealed depth=2", "pruned", "single leaf"]
     limited = ObliqueTreeClassifier(3, optimizer=optimizer, random_state=0).fit(X, y)
     assert limited.candidates_["candidate"] == ["annealed depth=3", "pruned", "single leaf"]
     assert limited.get_depth() <= 3
