@@ -8,10 +8,10 @@ class Stopped(KeyboardInterrupt):
     ----------
     tree : Tree
         The best tree so far. Of `ngdt._core.greedy.builder.build`, a `GrownTree`.
-    history : dict of lists, default={}
-        Metrics of the epochs until then.
-    candidates : dict of lists, default={}
-        The trees that were compared until then.
+    history : dict of lists or None, default=None
+        Metrics of the epochs until then. None stands for none.
+    candidates : dict of lists or None, default=None
+        The trees that were compared until then. None stands for none.
     baseline_kept : bool, default=False
         Whether the tree is the baseline.
 

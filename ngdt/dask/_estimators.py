@@ -71,7 +71,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
     optimizer : {"auto", "annealed", "sgd", "ssgd"}, Annealed, SGD, SSGD or None, default="auto"
         "auto" is "annealed". None keeps the initial tree, with leaves that fit all samples.
     loss : {"log_loss", "bounded"}, Loss or None, default=None
-    leaf : {"auto", "constant"}, default="auto"
+    leaf : {"auto", "constant"}, default="constant"
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         "auto" is a tenth.
     n_jobs : int or None, default=None

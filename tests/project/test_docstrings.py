@@ -1,5 +1,6 @@
 """The examples in the docstrings run, and every parameter is described."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -73,6 +74,18 @@ def test_boosting_describes_its_parameters_and_attributes():
     fitted = ngdt.ObliqueBoostingRegressor(forest).fit([[0.0], [1.0]], [0.0, 1.0])
     learnt = {name for name in vars(fitted) if name.endswith("_")}
     assert described == learnt | fitted.get_params(deep=False).keys() | {"feature_names_in_"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if "._" not in name])
+def test_defaults_in_docstrings_are_those_of_the_signature(name):
+    module = load(name)
+    for thing in map(vars(module).get, getattr(module, "__all__", ())):
+        described = re.findall(r"^(\w+) : .*default=(\S+)$", inspect.getdoc(thing) or "", re.M)
+        # Cython does not say what parameters the __init__ of a class has.
+        if described and name != "ngdt.losses":
+            given = inspect.signature(thing).parameters
+            assert {key: given[key].default for key, _ in described} == {
+                key: ast.literal_eval(value) for key, value in described}
 
 
 @pytest.mark.parametrize("name", ngdt.__all__)
