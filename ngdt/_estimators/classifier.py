@@ -29,10 +29,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
     trained on, and the winner is trained on all: what tree alternating optimization makes of the
     greedy tree (Carreira-Perpiñán & Tavallali, 2018), which is preferred; for two classes, a
-    logistic regression, cut into bands of its score; the greedy tree itself, pruned by cost
-    complexity; and complete trees that route softly while routing becomes hard, after Hehn et al.
-    (2020). `candidates_` has their errors. The rule is in the user guide, "What is trained by
-    default".
+    logistic regression, cut into bands of its score; complete trees that route softly while routing
+    becomes hard, after Hehn et al. (2020); and the greedy tree itself, pruned by cost complexity.
+    `candidates_` has their errors. The rule is in the user guide, "What is trained by default".
 
     Parameters
     ----------
@@ -111,13 +110,14 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     random_state : int, RandomState or None, default=None
         Seed of the validation samples, of random initial trees and of the optimizers.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Which samples decide which tree is kept. "auto": trees compete on three folds or, from 2000
-        samples on, on a third of them, and the winner is trained on all: the default trees or, with
-        an `optimizer` but no `init`, its tree and the pruned one. A number is the share of the
-        samples of each class that replaces these folds. With an `optimizer`, these are not trained
-        on, but choose epochs and subtrees, and nothing competes; with an `init` as well, "auto"
-        stands for a tenth of 2000 or more samples. 0 and None leave out nothing. With `X_val` in
-        `fit`, no sample of X is held out, whatever this is.
+        Samples that are held out to choose by. With "auto", trees compete on three folds or, from
+        2000 samples on, on a third of the samples, and the winner is trained on all: the default
+        trees or, with an `optimizer` but no `init`, its tree and the pruned one. With an `init`,
+        nothing competes; of 2000 or more samples, a tenth is not trained on, but chooses epochs and
+        subtrees. A number is a share of the samples of each class, in place of the folds. With an
+        `optimizer`, nothing competes on these samples: they are not trained on, and choose epochs
+        and subtrees. 0 and None hold out nothing: the given method, or the preferred one of the
+        default trees, is trained on all samples. With `X_val` in `fit`, no sample of X is held out.
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics, but not while trees compete.
     class_weight : dict, "balanced" or None, default=None

@@ -106,13 +106,14 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     random_state : int, RandomState or None, default=None
         Seed of the validation samples, of random initial trees and of the optimizers.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Which samples decide which tree is kept. "auto": trees compete on three folds or, from 2000
-        samples on, on a third of them, and the winner is trained on all: the default trees or, with
-        an `optimizer` but no `init`, its tree and the pruned one. A number is the share of the
-        samples that replaces these folds. With an `optimizer`, these are not trained on, but choose
-        epochs and subtrees, and nothing competes; with an `init` as well, "auto" stands for a tenth
-        of 2000 or more samples. 0 and None leave out nothing. With `X_val` in `fit`, no sample of X
-        is held out, whatever this is.
+        Samples that are held out to choose by. With "auto", trees compete on three folds or, from
+        2000 samples on, on a third of the samples, and the winner is trained on all: the default
+        trees or, with an `optimizer` but no `init`, its tree and the pruned one. With an `init`,
+        nothing competes; of 2000 or more samples, a tenth is not trained on, but chooses epochs and
+        subtrees. A number is a share of the samples, in place of the folds. With an
+        `optimizer`, nothing competes on these samples: they are not trained on, and choose epochs
+        and subtrees. 0 and None hold out nothing: the given method, or the preferred one of the
+        default trees, is trained on all samples. With `X_val` in `fit`, no sample of X is held out.
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics, but not while trees compete.
 

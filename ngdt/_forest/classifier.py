@@ -176,7 +176,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ngdt import ObliqueForestClassifier
-    >>> from ngdt.optimizers import Annealed, LinearLeaves
+    >>> from ngdt.optimizers import Annealed
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = ObliqueForestClassifier(
     ...     20, max_depth=3, optimizer=Annealed(steps=300), oob_score=True, random_state=0)

@@ -97,9 +97,10 @@ class TAO(Optimizer):
     weight k is the same as k samples, to the tolerance of the solver.
 
     With `monotonic_cst`, leaves get values in order after each pass: those on the side to which
-    the score of a split rises are at least those on its other side. The tree of the end gets the
-    nearest monotone values, which need less than that. A node is fitted again without the weights
-    by which constrained features draw its score against their directions, until there are none.
+    the score of a split rises are at least those on its other side. At the end, they get the
+    nearest values with which the tree is monotone, a weaker condition. A node is fitted again
+    without the weights by which constrained features draw its score against their directions, until
+    there are none.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule when a
     node takes its new split. Its solver, LIBLINEAR, starts from zero; the one here, with the same
