@@ -58,7 +58,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--proba", action="store_true", help="SQL: also the probability of each class")
     parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")
-    parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
+    parser.add_argument("--dtype", choices=["double", "float"],
+                        help="C, ONNX: type of numbers (default: double in C, float in ONNX)")
 
 
 def run(arguments):

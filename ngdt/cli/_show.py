@@ -75,10 +75,11 @@ def add_arguments(parser):
     add_model_argument(parser)
     add_format_arguments(parser, FORMATS, "text")
     parser.add_argument("--tree", type=positive_int, metavar="N", help="tree of a forest, from 1")
-    parser.add_argument("--max-depth", type=positive_int, metavar="N", help="depth to show")
+    parser.add_argument("--max-depth", type=positive_int, metavar="N",
+                        help="depth to show (default: all of it, 3 in pictures)")
     parser.add_argument("--n-terms", type=positive_int, metavar="N",
-                        help="number of columns in each condition (default: some, and all of a "
-                        "linear model)")
+                        help="text and pages: number of columns in each condition (default: 5 or "
+                        "10, and all of a linear model)")
 
 
 def run(arguments):
