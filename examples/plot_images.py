@@ -31,8 +31,8 @@ plt.show()
 
 # %%
 # How few weights are enough? :func:`~ngdt.tao_path` trains a tree for each of a decreasing sequence
-# of C, from the tree before. The test images are its
-# validation samples here. The grey area is the range over the training images.
+# of C, from the tree before. The test images are its validation samples here. The grey area is the
+# range over the training images.
 
 estimator = ObliqueTreeClassifier(max_depth=6, optimizer=TAO())
 path = tao_path(X_train, y_train, Cs=9, estimator=estimator, X_val=X_test, y_val=y_test)

@@ -30,8 +30,8 @@ wrong_X.loc[mistyped] *= 10
 # - A wrong feature tilts the line. The trees hardly change: for them, it does not matter how far a
 #   patient is beyond the last split.
 #
-# The leaves are constant here. Linear leaves cut a wrong target to little beyond the others, and
-# keep their slopes: :ref:`estimator-data`.
+# The leaves are constant here. Linear leaves are trained as if the wrong target were missing:
+# :ref:`estimator-data`.
 
 tree = ObliqueTreeRegressor(max_depth=3, init="info_gain", optimizer="tao", random_state=0)
 huber = ObliqueTreeRegressor(**tree.get_params() | {"loss": "huber"})
