@@ -24,8 +24,8 @@ def patients(n, n_genes, seed):
 
 
 # %%
-# With 500 genes, the default is one sum of a few genes, and a table of its bands. The lasso has
-# chosen the genes (:ref:`wide`).
+# With 500 genes, the default is one sum of the three genes, and a table of its bands. The lasso has
+# chosen them, as it does with few samples for each feature (:ref:`default`).
 
 tree = ObliqueTreeClassifier(random_state=0).fit(*patients(200, 500, seed=0))
 print(export_text(tree))
