@@ -72,9 +72,9 @@ def test_a_named_method_competes_with_the_pruned_tree(optimizer, n_classes, name
     X = np.arange(600.0)[:, None]
     given = Problem(X, np.arange(600.0)[:, None] % n_classes, LogLoss(), n_classes, np.ones(600))
     chain = (OPTIMIZERS[optimizer](), Step(0.0))    # which records nothing
-    for given, has_depth, expected in (
-            (given, False, names), (given.limited(max_depth=6), True, [names[0]])):
-        *found, pruned = named_candidates(given, chain, has_depth)
+    for has_depth, expected in ((False, names), (True, [names[0]])):
+        limited = given.limited(max_depth=6) if has_depth else given
+        *found, pruned = named_candidates(limited, chain, has_depth)
         assert [each.name for each in found] == expected
         assert all(each.optimizers == chain for each in found)
         assert (pruned.name, pruned.optimizers) == ("pruned", ())
