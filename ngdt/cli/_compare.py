@@ -61,8 +61,11 @@ def run(arguments):
     is_stratified = task == "classification" and sizes.max() >= arguments.folds
     folds = (StratifiedKFold if is_stratified else KFold)(
         arguments.folds, shuffle=True, random_state=arguments.random_state)
-    names = [*dict.fromkeys(arguments.models or ())] or [name for name, each in CONTENDERS.items()
-                                 if each.takes_sparse or not sparse.issparse(X)]
+    usable = [name for name, each in CONTENDERS.items()
+              if each.takes_sparse or not sparse.issparse(X)]
+    names = [*dict.fromkeys(arguments.models or usable)]
+    if not set(names) <= set(usable):
+        raise Mistake(f"--models: of sparse data, these can be compared: {', '.join(usable)}")
     if not arguments.quiet:
         print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
               f"{arguments.folds} folds")
@@ -85,9 +88,10 @@ def run(arguments):
                 if task == "regression" or sizes.min() > 1:
                     raise
                 raise Mistake(
-                    f"{data.path}: {name} cannot learn {str(classes[sizes.argmin()])!r}, which is "
-                    f"in one row of {arguments.target or 'y'} only: leave this row out, give it "
-                    "another class, or choose other --models") from error
+                    f"{data.path}: {name}: {str(error).rstrip('.')}. If that is because "
+                    f"{arguments.target or 'y'} is {str(classes[sizes.argmin()])!r} in one row "
+                    "only: leave this row out, give it another class, or choose other --models"
+                ) from error
             part.finish()
     table = [[*rows[0]], *([*row.values()] for row in rows)]
     print(aligned(table))

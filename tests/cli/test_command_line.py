@@ -474,9 +474,13 @@ def test_classes_of_few_rows_are_compared(run, mistake, folder):
     frame.to_csv(folder / "few.csv", index=False)
     assert len(run("compare", "few.csv", "-t", "y", *options).out.splitlines()) == 4
     frame[:-1].to_csv(folder / "few.csv", index=False)
-    assert mistake("compare", "few.csv", "-t", "y", *options).endswith(
-        ": few.csv: linear cannot learn 'b', which is in one row of y only: leave this row out, "
-        "give it another class, or choose other --models\n")
+    found = mistake("compare", "few.csv", "-t", "y", *options)
+    assert ": few.csv: linear: This solver needs samples of at least 2 classes" in found
+    assert found.endswith(
+        "). If that is because y is 'b' in one row only: leave this row out, give it another "
+        "class, or choose other --models\n")
+    frame[:-1].assign(x=np.inf).to_csv(folder / "few.csv", index=False)
+    assert "Input X contains infinity" in mistake("compare", "few.csv", "-t", "y", *options)
 
 
 def test_intervals_cover_the_truth():
@@ -551,6 +555,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("export wine.ngdt", "--format is missing: give one of c, sql"),
     ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to 178, the number"),
     ("compare wine.csv -t cultivar --folds 1", "--folds must be from 2 to 178"),
+    ("compare diabetes.svm --models tree boosting", "compared: tree, pruned, forest, linear\n"),
     ("compare wine.csv -t cultivar --models trees", "invalid choice: 'trees' (choose from "),
 ])
 def test_mistakes_are_one_line(arguments, message, mistake):
