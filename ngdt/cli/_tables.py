@@ -202,23 +202,33 @@ def _chosen_columns(data, arguments):
 
 def _with_amounts(X, text, decimal):
     """A table with its columns of amounts as numbers, but for those that are to be text."""
-    return X.assign(**{
+    return _replaced(X, {
         name: _amounts(X[name], decimal) for name in X.columns
         if X[name].dtype.kind == "O" and name not in text})
+
+
+def _replaced(X, columns):
+    """A table with other columns; `assign` takes no column named self."""
+    found = X.copy(deep=False)
+    for name, values in columns.items():
+        found[name] = values
+    return found
 
 
 def _amounts(values, decimal):
     """A column of texts such as "$1,200.50" or "5 %" as numbers, if all have the same signs."""
     swapped = str.maketrans({decimal: ".", ".": ","}) if decimal != "." else {}
     numbers, signs = {}, set()
-    for text in values.dropna().unique():
-        found = _AMOUNT.fullmatch(str(text).translate(swapped).strip())
+    for text in values.dropna().astype(str).unique():      # of lists, too
+        found = _AMOUNT.fullmatch(text.translate(swapped).strip())
         if found is None:
             return values
         minus, before, whole, part, after = found.groups("")
         signs.add((before, after))
         numbers[text] = float(minus + whole.replace(",", "") + part)
-    return values.map(numbers).astype(float) if len(signs) == 1 else values
+    if len(signs) != 1:
+        return values
+    return values.map(lambda value: numbers[str(value)], na_action="ignore").astype(float)
 
 
 def _warn_of_row_numbers(data):
@@ -308,7 +318,7 @@ def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)     # of more fields
             # With low_memory, each part of a large file sets the types of its own values.
-            return read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], "string"),
+            return read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], str),
                             low_memory=False)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise ValueError(
@@ -321,7 +331,11 @@ def _arrow(reader, file, *, text, **_):
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= set(frame.select_dtypes("category"))
-    return frame.astype(dict.fromkeys(text, "string"))
+    frame = frame.astype(dict.fromkeys(text, "string"))
+    # scikit-learn takes NA, which no CSV file has, for a category of another type.
+    return _replaced(frame, {
+        name: values.astype(object).where(values.notna(), np.nan).infer_objects()
+        for name, values in frame.items() if not isinstance(values.dtype, np.dtype)})
 
 
 def _libsvm(file, *, n_features, **_):

@@ -755,6 +755,28 @@ def test_columns_without_a_value_are_compared(run, folder):
     assert "error" not in printed.err
 
 
+def test_columns_with_gaps_are_compared(run, folder):
+    def accuracies(file):
+        printed = run("compare", file, "-t", "y", "--categorical", "k", "--folds", "2", "--models",
+                      "boosting", "linear", "-q")
+        return [line.partition(")")[0] for line in printed.out.splitlines()[1:3]]
+
+    frame = pd.DataFrame({"self": ["u", None, "w"] * 20, "k": pd.array([0, 1, None] * 20, "Int64")})
+    frame["y"] = frame["k"].notna()
+    frame.to_csv(folder / "gaps.csv", index=False)
+    expected = accuracies("gaps.csv")
+    pytest.importorskip("pyarrow")
+    frame.astype({"self": "category"}).to_parquet(folder / "gaps.parquet")
+    assert accuracies("gaps.parquet") == expected
+
+
+def test_lists_are_no_values(run, mistake, folder):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": [[1]] * 40, "y": [1.5, 2.5] * 20}).to_parquet(folder / "lists.parquet")
+    assert "column 'a' of type object holds '[1]'" in mistake(
+        "fit", "lists.parquet", "-t", "y", "-q")
+
+
 def test_a_single_row_has_no_r2(run, folder):
     frame = pd.read_csv(folder / "wine.csv")
     run("fit", "wine.csv", "-t", "proline", "-q", "-o", "r.ngdt", "--set", "optimizer=None")
