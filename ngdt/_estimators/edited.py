@@ -62,10 +62,13 @@ class EditsTree:
         is_new = ~np.isclose(
             values, means[node], rtol=_SAME, atol=0.0, equal_nan=True).all(axis=1)
         if is_classifier(self) and "prediction" in frame:
-            told, known = np.asarray(frame["prediction"]), means[node].argmax(axis=1)
-            is_told = (told.astype(str) != np.array(captions.class_names)[known]) & ~(
+            told, known = np.asarray(frame["prediction"]).astype(str), means[node].argmax(axis=1)
+            names, is_kept = np.array(captions.class_names), ~(
                 is_new | np.isnan(means[node]).any(axis=1))
-            if is_told.any():
+            is_told = (told != names[known]) & is_kept
+            forms = set(zip(told[is_kept], known[is_kept], strict=True))
+            # A file may hold a label such as 01 or NA in another form, but always in the same.
+            if np.isin(told[is_told], names).any() or len(forms) > len(set(known[is_kept])):
                 raise ValueError(
                     f"frame has another prediction of the nodes {node[is_told].tolist()} alone, "
                     "which follows from the probabilities: change these")

@@ -331,6 +331,15 @@ def test_nothing_is_set_by_a_frame_of_the_tree_itself():
         assert same.summary() == model.summary()
 
 
+@pytest.mark.parametrize("labels", [
+    ("01", "02"), ("NA", "yes"), ("", "1.0"), (np.datetime64("2020-01-01"), np.datetime64(0, "D"))])
+def test_labels_that_files_hold_in_another_form(labels):
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(X, np.where(X[:, 0] > 0, *labels))
+    frame = export_frame(model)
+    for read in (frame, pd.read_csv(io.StringIO(frame.to_csv(index=False)))):
+        assert set_leaves(model, read).tree_ is model.tree_
+
+
 def test_wrong_frames():
     model, *_ = fitted("classes")
     frame, leaf = export_frame(model), model.tree_.n_internal
