@@ -257,7 +257,9 @@ def samples_for(model, arguments):
     """
     names = list(getattr(model, "feature_names_in_", []))
     table = getattr(estimators_of(model)[0], "_table", None)
-    text = [names[j] for j in table.categorical] if names and table is not None else []
+    text = [] if not names or table is None else [
+        names[j] for j, each in zip(table.categorical, table.categories, strict=True)
+        if any(isinstance(category, str) for category in each.feature)]
     if arguments.target and has_text_classes(model):
         text.append(arguments.target)       # "1" may be one of its labels
     beside = getattr(arguments, "columns", ())
@@ -327,15 +329,18 @@ def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
 
 
 def _arrow(reader, file, *, text, **_):
-    frame = getattr(import_pandas(), reader)(file)
+    pandas = import_pandas()
+    frame = getattr(pandas, reader)(file)
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
-    text |= set(frame.select_dtypes("category"))
+    text |= {name for name, values in frame.select_dtypes("category").items()
+             if values.cat.categories.dtype.kind == "O"}
     frame = frame.astype(dict.fromkeys(text, "string"))
     # scikit-learn takes NA, which no CSV file has, for a category of another type.
     return _replaced(frame, {
         name: values.astype(object).where(values.notna(), np.nan).infer_objects()
-        for name, values in frame.items() if not isinstance(values.dtype, np.dtype)})
+        for name, values in frame.items()
+        if not isinstance(values.dtype, np.dtype | pandas.CategoricalDtype)})
 
 
 def _libsvm(file, *, n_features, **_):

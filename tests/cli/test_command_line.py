@@ -163,6 +163,18 @@ def test_all_types_of_files_are_the_same_table(run, frame, folder):
     assert pd.read_parquet(folder / "predictions.parquet").to_csv(index=False) == expected
 
 
+def test_categories_of_numbers_are_read_as_numbers(run, folder):
+    frame = pd.DataFrame({"code": np.arange(60) % 3, "own": np.arange(60) % 5 < 2, "y": "no"})
+    frame.loc[(frame["code"] == 1) ^ frame["own"], "y"] = "yes"
+    X = frame[["code", "own"]].astype("category")
+    ngdt.save(ngdt.ObliqueTreeClassifier(optimizer=None).fit(X, frame["y"]), folder / "code.ngdt")
+    frame.to_csv(folder / "code.csv", index=False)
+    assert "100.0 %" in run("predict", "code.ngdt", "code.csv", "-t", "y").err
+    pytest.importorskip("pyarrow")
+    X.assign(y=frame["y"]).to_parquet(folder / "code.parquet")
+    assert "100.0 %" in run("predict", "code.ngdt", "code.parquet", "-t", "y").err
+
+
 def test_a_table_from_stdin(run, folder, monkeypatch):
     expected = run("predict", "wine.ngdt", "wine.csv").out
     monkeypatch.setattr(sys, "stdin", io.StringIO((folder / "wine.csv").read_text()))
