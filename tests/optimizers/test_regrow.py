@@ -214,5 +214,5 @@ def test_without_shrinking_leaves_are_means():
 
 def test_leaves_of_classes_are_refused():
     X, y = checkerboard()[1:]
-    with pytest.raises(ValueError, match=r"ShrinkLeaves.*is for regression only"):
+    with pytest.raises(ValueError, match=r"ShrinkLeaves.*for regression only.*loss=LogLoss\(5\)"):
         ObliqueTreeClassifier(optimizer=ShrinkLeaves()).fit(X, y)

@@ -53,7 +53,9 @@ class ShrinkLeaves(Optimizer):
     def check(self, problem):
         super().check(problem)
         if problem.loss.is_classifier:
-            raise ValueError("optimizer=ShrinkLeaves() is for regression only")
+            raise ValueError(
+                "optimizer=ShrinkLeaves() is for regression only: for classes, leave it out, and "
+                "give the loss a larger pseudo_count, as in loss=LogLoss(5)")
 
     def _optimize(self, tree, problem):
         samples, loss = problem.training_samples, problem.loss
