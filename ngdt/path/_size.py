@@ -163,6 +163,9 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
         for fold in folds for size in sizes)
     n_leaves, errors = (
         np.reshape(each, (len(folds), len(sizes))) for each in zip(*found, strict=True))
+    if not np.isfinite(errors).all():
+        raise ValueError(
+            "y: squared errors are beyond the largest float64, 1.8e308: divide y by a large number")
     return SizePath(np.array(sizes), n_leaves, errors)
 
 
@@ -171,4 +174,5 @@ def _size_and_error(model, X, y, weight, train, test):
     model.fit(*rows_of(train, X, y, weight))
     X, y, weight = rows_of(test, X, y, weight)
     error = zero_one_loss if is_classifier(model) else mean_squared_error
-    return model.get_n_leaves(), error(y, model.predict(X), sample_weight=weight)
+    with np.errstate(over="ignore"):
+        return model.get_n_leaves(), error(y, model.predict(X), sample_weight=weight)

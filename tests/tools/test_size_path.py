@@ -109,6 +109,7 @@ def test_tables_with_text_and_samples_without_weight():
     ({"max_leaf_nodes": [2.5]}, "'max_leaf_nodes' parameter"),
     ({"max_leaf_nodes": [2, None]}, "^max_leaf_nodes: "),
     ({"y": np.zeros(3)}, "inconsistent numbers of samples"),
+    ({"y": 1e200 * np.arange(442.0)}, "^y: squared errors are beyond .* divide y by"),
     ({"cv": iter([])}, "^cv must give folds"),
     ({"sample_weight": -np.ones(442)}, "^sample_weight")])
 def test_invalid_arguments(change, message):
