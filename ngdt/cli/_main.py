@@ -24,6 +24,8 @@ _OPTIONS = {
     r"use a regressor": "give --task regression",
     r"use a classifier": "give --task classification",
     r"by pandas\.to_numeric once (.*?) are removed": r"in the file, without \1",
+    r"numbers, as pandas\.to_numeric makes them of texts; for codes, y\.astype\(int\)":
+        "numbers in the file",
     r"by pandas\.to_datetime": "in the file, or leave it out by --drop",
     r"drop the column, ": "leave it out by --drop, ",
     r"optimizer='tao' with validation_fraction": "fit --set optimizer=tao validation_fraction",

@@ -823,6 +823,10 @@ def test_advice_names_options(run, folder):
     pd.DataFrame({"a": row % 10, "y": rare}).to_csv(folder / "noise.csv", index=False)
     printed = run(*fit, "--set", "optimizer=None", "max_depth=1").err
     assert "or a threshold of what predict --proba writes" in printed
+    texts = [f"{number}.5 " for number in range(60)] + ["a"]
+    pd.DataFrame({"a": np.arange(61) % 10, "y": texts}).to_csv(folder / "noise.csv", index=False)
+    printed = run(*fit, "--set", "optimizer=None", "max_depth=1").err
+    assert "For amounts, give --task regression, with numbers in the file\n" in printed
 
 
 def test_numbers_of_the_rows_are_noticed(run, folder):
