@@ -32,7 +32,7 @@ from ngdt.cli._options import (
     task_of,
 )
 from ngdt.cli._report import write_report
-from ngdt.cli._scores import Score, interval, losses, probability_score, score
+from ngdt.cli._scores import Score, in_unit, interval, losses, probability_score, score
 from ngdt.cli._tables import add_data_arguments, training_data
 
 HELP = "compare models on a table, in an HTML report"
@@ -173,7 +173,8 @@ def _lead(y, first, other, classifies):
         return Score("accuracy", *interval(
             lambda saved, axis: saved.mean(axis=axis), (first - other,)))
     return Score("R2", *interval(
-        lambda saved, y, axis: saved.mean(axis=axis) / y.var(axis=axis), (first - other, y)))
+        lambda saved, y, axis: saved.mean(axis=axis) / y.var(axis=axis),
+        (first - other, in_unit(y))))
 
 
 def _microseconds(model, X):

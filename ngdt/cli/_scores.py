@@ -1,10 +1,13 @@
 """Scores of predictions, with intervals."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, bootstrap
+from scipy.stats import DegenerateDataWarning, binomtest, bootstrap
 from sklearn.metrics import log_loss, roc_auc_score
+
+from ngdt._util.arrays import power_of_two
 
 # Number of samples of the bootstrap, and how many are drawn at a time: memory.
 N_RESAMPLES, BATCH = 999, 20
@@ -38,7 +41,7 @@ class Score:
 
 
 def losses(y, predictions, classifies):
-    """Loss of each prediction: 1 for a wrong class, or the squared error.
+    """Loss of each prediction: 1 for a wrong class, or the squared error, as of `in_unit`.
 
     Parameters
     ----------
@@ -53,7 +56,13 @@ def losses(y, predictions, classifies):
     if classifies:
         return (y != predictions).astype(np.float64)
     with np.errstate(over="ignore"):
-        return (y.astype(np.float64) - predictions) ** 2
+        return (in_unit(y) - in_unit(predictions, y)) ** 2
+
+
+def in_unit(values, of=None):
+    """Targets, or predictions of some, in a unit in which squares neither overflow nor vanish."""
+    values = np.asarray(values, dtype=np.float64)
+    return values / power_of_two(np.abs(values if of is None else of).max())
 
 
 def score(y, lost, classifies):
@@ -80,7 +89,7 @@ def score(y, lost, classifies):
     def r2(lost, y, axis):
         return 1.0 - lost.mean(axis=axis) / y.var(axis=axis)
 
-    return Score("R2", *interval(r2, (lost, np.asarray(y, dtype=np.float64))))
+    return Score("R2", *interval(r2, (lost, in_unit(y))))
 
 
 def probability_score(y, probabilities):
@@ -118,7 +127,9 @@ def interval(statistic, data):
     """
     if len(data[0]) < 2:
         return np.nan, np.nan, np.nan
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    with (np.errstate(divide="ignore", over="ignore", invalid="ignore"),
+          warnings.catch_warnings()):
+        warnings.simplefilter("ignore", DegenerateDataWarning)      # the interval is NaN
         value = float(statistic(*data, axis=-1))
         found = bootstrap(
             data, statistic, paired=True, vectorized=True, n_resamples=N_RESAMPLES, batch=BATCH,

@@ -502,6 +502,10 @@ def test_intervals_cover_the_truth():
         found = score(y, losses(y, 0.5 * y + random.normal(size=200), False), False)
         n_inside += found.low <= 1.0 - 1.25 <= found.high
     assert n_inside >= 33       # 38 of 40 on average; fewer than 33 by chance: 1 in 500
+    expected = score(y, losses(y, 0.5 * y, False), False)
+    for far in (2.0**600 * y, 2.0**-600 * y):       # whose squares overflow, or vanish
+        assert score(far, losses(far, 0.5 * far, False), False) == expected
+    assert np.isnan(score([0.0, 1.0], np.zeros(2), False).low)      # and nobody is warned
     right = score(np.zeros(4), np.zeros(4), True)
     assert (right.value, right.high) == (1.0, 1.0)
     assert 0.3 < right.low < 0.6    # not 1: four samples say little
