@@ -114,7 +114,7 @@ def check_is_there(path):
     path : str
     """
     path = Path(path)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         near = [each.name for each in path.parent.glob("*") if each.is_file()]
         raise Mistake(f"{path}: there is no such file.{did_you_mean(path.name, near)}")
 

@@ -300,7 +300,11 @@ def import_pandas():
 
 def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
     pandas = import_pandas()
-    content = file.read() if file is sys.stdin else None    # which may be read several times
+    content = None      # of what cannot be read several times
+    if file is sys.stdin:
+        content = file.read()
+    elif not Path(file).is_file():      # but a pipe
+        content = Path(file).read_text(encoding="utf-8")
 
     def read_csv(**options):
         # sep=None would guess, and take the "n" of a single column "name" for a separator. As an

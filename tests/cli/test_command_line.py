@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import warnings
 from base64 import b64decode
 from errno import ENOSPC
@@ -459,6 +460,16 @@ def test_results_are_written_to_pipes(arguments, run, tmp_path):
         run(*arguments, "-o", str(pipe))
         assert reader.stdout.read() == expected
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+def test_tables_are_read_from_pipes(run, folder, tmp_path):
+    expected = run("predict", "wine.ngdt", "wine.csv").out
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    content = (folder / "wine.csv").read_bytes()
+    threading.Thread(target=pipe.write_bytes, args=[content], daemon=True).start()
+    assert run("predict", "wine.ngdt", str(pipe)).out == expected
 
 
 def test_scores_of_probabilities_are_those_of_scikit_learn():
