@@ -51,7 +51,7 @@ def all_models(problem, penalty):
     data = ScaledSamples(problem, np.arange(problem.X.shape[1]))
     samples = problem.training_samples
     leaf = problem.apply(tree, samples)
-    models = fit_models(tree, data, samples, leaf, np.array([penalty]))
+    models = fit_models(tree, data, samples, leaf, np.array([penalty]), with_losses=True)
     below = {tree.n_internal + each: samples[leaf == each] for each in range(tree.n_leaves)}
     above = {}
     for node in reversed(range(tree.n_internal)):

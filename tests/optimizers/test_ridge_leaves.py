@@ -10,9 +10,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._core.structure import child_ids
+from ngdt._core.structure import balanced_children, child_ids
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt._methods.linear_leaves.ridge import RidgeNode
+from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
@@ -277,3 +278,23 @@ def test_leaves_of_negligible_weight_have_the_model_above(n_features):
     root = LinearLeaves(penalty=1.0, clip=False).optimize(
         Tree(np.empty((0, n_features)), [], [], [], np.zeros((1, 1))), problem).tree
     np.testing.assert_allclose(tree.predict(X[:4]), root.predict(X[:4]))
+
+
+def test_without_time_only_the_root_is_fitted(monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    problem = Problem(X, y[:, None], SquaredLoss(), 1, np.ones(len(y))).replace(
+        control=Control(Deadline.after(0.0)))
+    tree, fitted, fit = balanced_tree(X), [], RidgeNode.__init__
+    monkeypatch.setattr(RidgeNode, "__init__", lambda self, data, samples: (
+        fitted.append(len(samples)), fit(self, data, samples))[1])
+    found = LinearLeaves().fit_leaves(tree, problem)
+    assert fitted == [len(y)]
+    assert found.n_leaves == 8
+    assert found.slopes is None     # of equal errors, the largest penalty
+
+
+def balanced_tree(X):
+    """A tree of three levels, each of which splits at the median of a feature."""
+    levels = [0, 1, 1, 2, 2, 2, 2]
+    return Tree(np.eye(X.shape[1])[levels], np.median(X, axis=0)[levels], *balanced_children(8),
+                np.zeros((8, 1)))

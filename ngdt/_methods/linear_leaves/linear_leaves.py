@@ -189,6 +189,8 @@ class LinearLeaves(Optimizer):
         penalties = _CLASS_PENALTIES if problem.loss.is_classifier else _PENALTIES
         losses = np.zeros(len(penalties))
         for training, test, weight in _splits(problem):
+            if not problem.control.deadline.fits():
+                break
             models = fit_models(
                 tree, data, training, problem.apply(tree, training), penalties,
                 activity=activity.part(1 / N_FOLDS), **options)

@@ -74,7 +74,7 @@ class NodeModels:
     slopes : ndarray of shape (n_nodes, n_penalties, n_outputs, n_used_features)
     ranges : ndarray of shape (n_nodes, n_outputs, 2)
         Smallest and largest target of the samples of each node; for classes, infinite.
-    losses : ndarray of shape (n_nodes, n_penalties)
+    losses : ndarray of shape (n_nodes, n_penalties), or None
         Squared errors or log losses, added up over the samples of each node, before predictions are
         clipped.
     """
@@ -92,7 +92,7 @@ class NodeModels:
 
 def fit_models(
         tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None,
-        activity=SILENT):
+        with_losses=False, activity=SILENT):
     """Linear models of all nodes.
 
     Parameters
@@ -112,20 +112,22 @@ def fit_models(
     root_penalties : ndarray of shape (n,), default=None
         Penalties of which the root gets the best one by generalised cross-validation. None gives it
         `penalties`.
+    with_losses : bool, default=False
     activity : Activity, default=SILENT
         Where to say how much is done.
 
     Returns
     -------
     NodeModels
-        A leaf without samples has the model of the node above or, without `shrink`, predicts the
-        mean of all targets.
+        A leaf without samples, or time, has the model of the node above or, without `shrink`,
+        predicts the mean of all targets.
     """
     m, n_nodes = tree.n_internal, tree.n_internal + tree.n_leaves
     shape = len(penalties), tree.n_outputs, len(data.features)
     by_leaf = SamplesByLeaf(tree, samples, leaf)
     values, slopes = np.zeros((n_nodes, *shape[:2])), np.zeros((n_nodes, *shape))
-    ranges, losses = np.zeros((n_nodes, shape[1], 2)), np.zeros((n_nodes, shape[0]))
+    ranges = np.zeros((n_nodes, shape[1], 2))
+    losses = np.zeros((n_nodes, shape[0])) if with_losses else None
     node_model = node_type(data.problem.loss)
     values[0], ranges[0] = node_model.constant(data, samples), node_model.ranges(data, samples)
     children, is_chain = child_ids(tree), shrink and prior is None
@@ -134,15 +136,19 @@ def fit_models(
         for node in range(n_nodes):     # parents come before children
             here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
             if len(here) and (is_chain or node >= m):
-                fitted, strengths = node_model(data, here), penalties
-                if node == 0 and root_penalties is not None:
-                    strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
-                if not is_chain or node == 0 or data.problem.control.deadline.fits():
+                fits = not is_chain or node == 0 or data.problem.control.deadline.fits()
+                if fits or with_losses:
+                    fitted = node_model(data, here)
+                if fits:
+                    strengths = penalties
+                    if node == 0 and root_penalties is not None:
+                        strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
                     values[node], slopes[node] = fitted.fit(
                         values[node], slopes[node] if prior is None else prior[node - m], strengths,
                         is_drawn=is_chain and node > 0)
+                if with_losses:
+                    losses[node] = fitted.losses(values[node], slopes[node])
                 ranges[node] = node_model.ranges(data, here)
-                losses[node] = fitted.losses(values[node], slopes[node])
                 activity.at((node + 1) / n_nodes)
             if node < m:
                 for each in (values, slopes, ranges):

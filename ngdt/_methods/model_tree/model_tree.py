@@ -252,7 +252,8 @@ class _Grown:
         samples = problem.training_samples
         self.models = fit_models(
             tree, self.data, samples, problem.apply(tree, samples), self._penalties,
-            root_penalties=self._root_penalties, activity=problem.control.activity.part(0.5))
+            root_penalties=self._root_penalties, with_losses=True,
+            activity=problem.control.activity.part(0.5))
         self._sequences = [sequence_of_costs(tree, losses) for losses in self.models.losses.T]
 
     def _squared_error_of_mean(self, samples):
