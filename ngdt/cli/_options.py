@@ -201,7 +201,9 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
             raise Mistake(
                 f"--set {name}__...: only an algorithm or a loss has parameters of its own, and it "
                 "has to be named, as in --set optimizer=tao optimizer__C=0.1")
-        given[name] = kind(**parameters)
+        # Of algorithms, this names the parameters that there are.
+        given[name] = kind().set_params(**parameters) if hasattr(kind, "set_params") else (
+            kind(**parameters))
     return estimator.set_params(**given)
 
 

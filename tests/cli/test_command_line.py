@@ -743,7 +743,7 @@ def test_parameters_of_an_algorithm(run, folder, mistake):
     optimizer = ngdt.load(folder / "c.ngdt").optimizer
     assert isinstance(optimizer, TAO)
     assert optimizer.C == 0.03
-    assert "TAO.__init__() got an unexpected keyword argument 'c'" in mistake(
+    assert "Invalid parameter 'c' for estimator TAO(). Valid parameters are: ['C'" in mistake(
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer=tao", "optimizer__c=0.03")
     assert "as in --set optimizer=tao optimizer__C=0.1" in mistake(
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer__C=0.03")
