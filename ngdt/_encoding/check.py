@@ -15,6 +15,7 @@ from ngdt._util.validation import (
     TOO_LARGE,
     canonical_csr,
     error_prefix,
+    is_checked,
     refuse_mask,
     warn,
 )
@@ -93,7 +94,9 @@ def check_table(estimator, X, categorical_features, *, reset):
     _check_form(X)
     columns = as_columns(X)
     if columns is None:
-        X = _validated(estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
+        params = {"skip_check_array": True} if is_checked(X) else (
+            CHECK_X_PARAMS | {"ensure_all_finite": False})
+        X = _validated(estimator, X, reset=reset, **params)
         if is_from_dtype or not given.size:
             X = canonical_csr(X) if sparse.issparse(X) else X
             # To make names takes longer than to predict one sample, which needs none.
