@@ -4,6 +4,8 @@ Functions here that number nodes and leaves together use one id space: node i is
 n_internal + j. Parents come before children.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
@@ -23,7 +25,8 @@ def child_ids(tree):
     -------
     ndarray of int32, shape (n_internal, 2)
     """
-    children = np.stack([tree.children_left, tree.children_right], axis=1)
+    children = np.empty((tree.n_internal, 2), dtype=np.int32)
+    children[:, 0], children[:, 1] = tree.children_left, tree.children_right
     return np.where(children < 0, tree.n_internal + ~children, children)
 
 
@@ -126,7 +129,8 @@ def nodes_by_depth(tree):
     """
     depth = tree.node_depths()
     nodes = np.argsort(depth, kind="stable")
-    return np.split(nodes, np.flatnonzero(np.diff(depth[nodes])) + 1) if len(nodes) else []
+    starts = np.searchsorted(depth[nodes], np.arange(tree.max_depth + 1)).tolist()
+    return [nodes[start:end] for start, end in pairwise(starts)]
 
 
 def levels(tree):

@@ -201,6 +201,8 @@ def _cells(y):
 
 def _read(y):
     """A data frame, a series or an array of pandas as one of narwhals; others as they are."""
+    if isinstance(y, np.ndarray):       # to find out that it is none takes as long as to check it
+        return y
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(y, pandas.api.extensions.ExtensionArray):
         y = pandas.Series(y)    # as `values` of a series of a nullable type is

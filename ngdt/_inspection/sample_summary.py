@@ -150,9 +150,9 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
 
 def single_features(tree):
     """The feature and the weight of each split on a single feature; -1 and 0 for other splits."""
-    weights = sparse.csr_array(tree.weights)
-    nodes = np.flatnonzero(np.diff(weights.indptr) == 1)
+    node, feature = tree.weights.nonzero()
+    value = tree.weights.data if tree.is_sparse else tree.weights[node, feature]
+    is_alone = np.bincount(node, minlength=tree.n_internal)[node] == 1
     column, weight = np.full(tree.n_internal, -1, dtype=np.int32), np.zeros(tree.n_internal)
-    places = weights.indptr[nodes]
-    column[nodes], weight[nodes] = weights.indices[places], weights.data[places]
+    column[node[is_alone]], weight[node[is_alone]] = feature[is_alone], value[is_alone]
     return column, weight
