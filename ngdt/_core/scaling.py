@@ -372,5 +372,6 @@ def _have_one_range(moments):
         spread = (moments.high - moments.low)[moments.high > moments.low]
     if len(spread) < 2:
         return False
-    middle, low = np.median(spread), np.quantile(spread, 0.1 if len(spread) >= _MANY else 0.0)
+    low = np.quantile(spread, 0.1) if len(spread) >= _MANY else spread.min()
+    middle = np.median(spread)
     return spread.max() <= _MAX_ABOVE * middle and middle <= _MAX_BELOW * low

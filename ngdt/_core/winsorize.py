@@ -92,7 +92,7 @@ def _fences_of_rows(values, weight, keep_tails):
     total = reached[:, -1:]
 
     def at(index):
-        return np.take_along_axis(values, index[:, None], axis=1)
+        return values[np.arange(len(values)), index][:, None]
 
     # The same for repeated samples as for weights. Halves are added, as a sum may overflow.
     lower, upper = (at((2.0 * reached > (1.0 + tie) * total).argmax(axis=1))

@@ -12,7 +12,7 @@ def row_blocks(shape, size):
 
 def power_of_two(size):
     """A power of two near each size. To divide by it rounds nothing."""
-    return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
+    return 2.0 ** np.minimum(np.maximum(np.frexp(size)[1], -1000), 1000)
 
 
 def log_probabilities(logits):
