@@ -52,10 +52,11 @@ def test_wrong_trees(trees, error, message):
         TOP.replace_leaves(trees)
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize(("estimator", "load"), [
     (ObliqueTreeClassifier, load_iris), (ObliqueTreeRegressor, load_diabetes)])
 def test_a_first_split_of_your_own_stays(estimator, load):
-    X, y = load(return_X_y=True)
+    X, y = (part[:150] for part in load(return_X_y=True))
     column, threshold = 1, np.median(X[:, 1])
     n_outputs = len(np.unique(y)) if estimator is ObliqueTreeClassifier else 1
     top = Tree([1.0 * (np.arange(X.shape[1]) == column)], [threshold], [~0], [~1],

@@ -164,6 +164,7 @@ def noise(n_groups, n_copies, *, is_class=True):
     return X, y[groups], groups
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("is_class", [True, False])
 def test_what_groups_share_is_not_taken_for_a_rule(is_class):
     X, y, groups = noise(30, 6, is_class=is_class)

@@ -654,8 +654,8 @@ def test_a_missing_category_that_is_rare_was_missing():
 def test_names_in_explanations_stay_in_their_line():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({
-        "a_b": random.normal(size=120), "c_d": random.choice(["u_v", "w", "x"], 120),
-        "e_f": pd.array(random.random(120) < 0.5, dtype="boolean")})
+        "a_b": random.normal(size=90), "c_d": random.choice(["u_v", "w", "x"], 90),
+        "e_f": pd.array(random.random(90) < 0.5, dtype="boolean")})
     frame.loc[::5, "a_b"] = frame.loc[::6, "c_d"] = frame.loc[::7, "e_f"] = None
     total = frame["a_b"].fillna(2) + (frame["c_d"] == "u_v") + frame["e_f"].fillna(False)
     labels = np.array(["l_o", "m_id", "h_i"])[np.digitize(total, total.quantile([0.3, 0.7]))]
@@ -670,8 +670,8 @@ def test_names_in_explanations_stay_in_their_line():
              np.char.replace(labels, "_", "\n")),
             (ObliqueTreeRegressor(1, leaf="linear", random_state=0), targets,
              targets.set_axis(["p\nq", "r\ns"], axis=1))):
-        wanted = [str(each) for each in model.fit(frame, y).explain(frame[:12])]
-        found = [str(each) for each in model.fit(broken, broken_y).explain(broken[:12])]
+        wanted = [str(each) for each in model.fit(frame, y).explain(frame[:6])]
+        found = [str(each) for each in model.fit(broken, broken_y).explain(broken[:6])]
         assert [text.replace("\\n", "_").replace('"', "") for text in found] == wanted
         if not hasattr(model, "estimators_"):
             assert "\n" not in export_text(model).splitlines()[-1]

@@ -177,10 +177,10 @@ def test_processes_train_the_same_trees(iris):
     table = pd.DataFrame({"name": [f"n{i % 40}" * 70 for i in range(200)], "x": range(200)})
     y = np.arange(200) // 7 % 3
     for forest, parameters in (
-            (ObliqueForestClassifier, QUICK),
-            (ObliqueForestRegressor, {"optimizer": TAO(max_iter=2)}),
             (ObliqueForestClassifier, {"max_features": "sqrt", "max_samples": 0.5}),
-            (ObliqueForestRegressor, {"init": RandomOblique(n_candidates=5)})):
+            (ObliqueForestRegressor, {"optimizer": TAO(max_iter=2)}), *in_nightly([
+                (ObliqueForestClassifier, QUICK),
+                (ObliqueForestRegressor, {"init": RandomOblique(n_candidates=5)})])):
         alone, together = greedy(forest, **parameters), greedy(forest, **parameters)
         alone.fit(table, y)
         with parallel_config(backend, n_jobs=2):

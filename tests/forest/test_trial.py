@@ -238,10 +238,11 @@ def test_products_of_features_are_left_to_linear_leaves():
     assert model.score(X[200:], y[200:]) > 0.75
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @BOTH
 def test_features_that_add_up_are_left_to_linear_models(forest, request):
     if forest is ObliqueForestRegressor:    # classes are told less clearly by few trees
-        request.getfixturevalue("short_trial")
+        request.getfixturevalue("few_trial_trees")
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 5))
     y = X.sum(axis=1) + random.normal(size=500)

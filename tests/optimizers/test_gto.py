@@ -175,7 +175,7 @@ def noisy(seed=0, n=80, p=2, k=2, form=np.asarray):
 @pytest.mark.parametrize("start", ["greedy_lp", "info_gain"])
 def test_the_objective_never_rises_and_the_best_tree_is_kept(form, k, start):
     for seed in range(1, 2 + len(in_nightly([2]))):
-        problem = noisy(seed, 40, k=k, form=form)
+        problem = noisy(seed, 30, k=k, form=form)
         X, y = problem.X, problem.y[:, 0].astype(int)
         model = ObliqueTreeClassifier(
             2, max_leaf_nodes=4, init=start, optimizer="gto", validation_fraction=None).fit(X, y)
