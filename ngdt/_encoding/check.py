@@ -116,7 +116,7 @@ def check_table(estimator, X, categorical_features, *, reset):
     categorical = (
         np.array(columns.of_categories(), dtype=np.intp) if is_from_dtype else
         column_indices("categorical_features", named, columns.names, [_FROM_DTYPE]))
-    numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
+    numeric = np.delete(np.arange(columns.n_columns), categorical)
     raw = RawTable(
         columns.all_numbers(numeric), [columns.categories(j) for j in categorical],
         tuple(j for j in numeric.tolist() if columns.is_boolean(j)) if reset else ())

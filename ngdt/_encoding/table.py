@@ -158,7 +158,7 @@ class Table:
         sample_weight : ndarray of shape (n_samples,)
             Samples of weight zero are ignored.
         """
-        numeric = np.setdiff1d(np.arange(len(names)), categorical)
+        numeric = np.delete(np.arange(len(names)), categorical)
         fill, gaps = np.full(len(numeric), np.nan), []
         present = sample_weight > 0
         deserves_feature = TargetTest(targets[present])

@@ -51,6 +51,13 @@ def test_labels_that_are_not_known_are_named():
         ClassTargets.fit(np.array([0.5, 1.5]))
 
 
+def test_whole_numbers_that_are_classes_of_one_sample_are_warned_of():
+    y = np.arange(30)
+    with pytest.warns(UserWarning, match="greater than 50%"):
+        ClassTargets.fit(np.maximum(y, 14))
+    ClassTargets.fit(np.maximum(y, 15))
+
+
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 2.0, 2: 0.5}])
 def test_class_weights_are_those_of_scikit_learn(class_weight):
     y = np.repeat([0, 1, 2], [10, 25, 5])
