@@ -62,7 +62,7 @@ print(export_text(models["model tree"], precision=2))
 # How many leaves does it need? :func:`~ngdt.path.size_path` trains trees of each size without each
 # of three folds, and has their errors on the folds. Three leaves are enough.
 
-path = size_path(models["model tree"], X, y, max_leaf_nodes=[2, 3, 4, 6], cv=3)
+path = size_path(models["model tree"], X, y, max_leaf_nodes=[2, 3, 5], cv=3)
 plot_path(path)
 plt.show()
 print(path)

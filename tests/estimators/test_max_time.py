@@ -306,7 +306,7 @@ def test_a_fit_ends_in_time_with_a_useful_tree(estimator, optimizer, monkeypatch
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 20))
     y = (X[:, :4].sum(axis=1) > 0).astype(int)
-    model = estimator(8, optimizer=optimizer, max_time=0.25, random_state=0)
+    model = estimator(8, optimizer=optimizer, max_time=0.15, random_state=0)
     before = process_time()
     model.fit(X, y)
     assert process_time() - before < 3.0

@@ -70,7 +70,7 @@ class Spy(Optimizer):
 def best_size():
     """The subtree of a greedy tree with the least error on the validation samples."""
     X, y, val = DIABETES
-    greedy = ObliqueTreeRegressor(init="info_gain", optimizer=None, min_samples_leaf=3)
+    greedy = ObliqueTreeRegressor(init="info_gain", optimizer=None, min_samples_leaf=6)
     alphas = greedy.cost_complexity_pruning_path(X, y).ccp_alphas
     # From the whole tree to a single leaf; a number between two alphas gives the same subtree.
     between = np.append(np.sqrt(alphas[:-1] * alphas[1:])[1:], 2 * alphas[-1])
@@ -87,7 +87,7 @@ def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
     if is_moderate:     # a number of samples of which ten folds would be made
         monkeypatch.setattr(folds, "MIN_PRUNING_SAMPLES", 100)
     pruned = ObliqueTreeRegressor(
-        init="pruned", optimizer=None, min_samples_leaf=3, random_state=0)
+        init="pruned", optimizer=None, min_samples_leaf=6, random_state=0)
     assert pruned.fit(X, y, **val).tree_ == best_size()
     assert pruned.fit(X, y).tree_ != best_size()
 

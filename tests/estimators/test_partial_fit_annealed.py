@@ -23,17 +23,17 @@ def streamed(estimator, X, y, n_passes=4, size=300, **first):
 
 def test_parts_are_as_good_as_one_fit(all_digits):
     X, y = all_digits
-    n, few = 1000, Annealed(steps=300)
+    n, few = 800, Annealed(steps=160)
     whole = ObliqueTreeClassifier(
         optimizer=few, validation_fraction=None, **SHORT).fit(X[:n], y[:n])
     parts = streamed(ObliqueTreeClassifier(
-        optimizer=Annealed(steps=300, expected_samples=4 * n), **SHORT), X[:n], y[:n],
+        optimizer=Annealed(steps=160, expected_samples=4 * n), **SHORT), X[:n], y[:n],
         classes=range(10))
     assert parts.score(X[n:], y[n:]) > whole.score(X[n:], y[n:]) - 0.03
     without = streamed(ObliqueTreeClassifier(optimizer=few, **SHORT), X[:n], y[:n],
                        n_passes=1, classes=range(10))
     assert parts.score(X[n:], y[n:]) > without.score(X[n:], y[n:]) + 0.05
-    with pytest.raises(ValueError, match="expected_samples=4000 have been given to partial_fit"):
+    with pytest.raises(ValueError, match="expected_samples=3200 have been given to partial_fit"):
         parts.partial_fit(X, y)
 
 
@@ -41,7 +41,7 @@ def test_regression_in_parts():
     random = np.random.default_rng(0)
     X = random.normal(size=(900, 2))
     y = 100.0 + 10.0 * np.stack([X[:, 0] > X[:, 1], X[:, 0] < 0], axis=1)
-    optimizer = Annealed(steps=300, expected_samples=1800)
+    optimizer = Annealed(steps=200, expected_samples=1800)
     tree = streamed(ObliqueTreeRegressor(optimizer=optimizer, **SHORT), X, y, n_passes=2)
     assert tree.score(X, y) > 0.85
     assert tree.history_["gamma"][-1] > 6

@@ -229,10 +229,10 @@ def test_linear_leaves_of_given_features(forest, iris):
 
 @pytest.mark.usefixtures("short_soft_training")
 def test_products_of_features_are_left_to_linear_leaves():
-    """R2 of one tree was 0.79, of forests without trees that have linear leaves 0.59."""
+    """R2 of forests of this depth that have constant leaves is 0.44."""
     X = np.random.default_rng(0).normal(size=(1200, 8))
     y = X[:, 0] * X[:, 1] + (X[:, 2] > 0.0) * X[:, 3]
-    model = ObliqueForestRegressor(8, random_state=0).fit(X[:200], y[:200])
+    model = ObliqueForestRegressor(8, max_depth=3, random_state=0).fit(X[:200], y[:200])
     share = dict(zip(*map(model.candidates_.get, ("candidate", "share")), strict=True))
     assert share["annealed, linear"] + share["model tree"] > 0.5
     assert model.score(X[200:], y[200:]) > 0.75

@@ -139,8 +139,8 @@ def samples_of(Z, y, weight=None):
 @pytest.mark.parametrize("n_features", [1, 7, 40])
 def test_threads_change_no_split(n_features, monkeypatch):
     random = np.random.default_rng(0)
-    Z = random.normal(size=(500, n_features))
-    node = samples_of(Z, np.abs(Z[:, -1:] - 0.3) + random.normal(size=(500, 1)) / 9)
+    Z = random.normal(size=(200, n_features))
+    node = samples_of(Z, np.abs(Z[:, -1:] - 0.3) + random.normal(size=(200, 1)) / 9)
     monkeypatch.setattr(search, "_MIN_WORK", 0)
     one, two = (SplitSearch(1.0, 5, n_jobs) for n_jobs in (1, 2))
     assert one.best(node) == two.best(node)

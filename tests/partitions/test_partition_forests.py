@@ -16,7 +16,7 @@ from ngdt.dask import ObliqueForestClassifier, ObliqueForestRegressor  # noqa: E
 from ngdt.dask._forest_training import Draw  # noqa: E402
 from ngdt.dask._training import Partitions  # noqa: E402
 
-SHORT = {"max_depth": 4, "optimizer": Annealed(steps=120), "random_state": 0}
+SHORT = {"max_depth": 4, "optimizer": Annealed(steps=80), "random_state": 0}
 
 
 @pytest.fixture(scope="module")

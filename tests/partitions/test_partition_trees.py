@@ -40,13 +40,13 @@ def classifier(**parameters):
 
 @pytest.fixture(scope="module")
 def fitted(digits_in_parts):
-    return classifier().fit(*digits_in_parts)
+    return classifier(optimizer=Annealed(steps=80)).fit(*digits_in_parts)
 
 
 def test_as_accurate_as_in_memory(fitted, all_digits):
     X, y = all_digits
     alone = ngdt.ObliqueTreeClassifier(
-        max_depth=5, optimizer=Annealed(steps=120), random_state=0).fit(X, y)
+        max_depth=5, optimizer=Annealed(steps=80), random_state=0).fit(X, y)
     assert fitted.score(X, y) > alone.score(X, y) - 0.02
     assert not fitted.baseline_kept_
     assert fitted.kind_ == fitted.in_memory().kind_ == "tree trained as a whole by Annealed"
