@@ -572,6 +572,8 @@ def test_empty_shell_is_harmless():
     [
         [[np.nan, 0.0]],
         [[np.inf, 0.0]],
+        np.array([[np.nan, 0.0]]),      # of the type and order that kernels read
+        np.array([[np.inf, 0.0]]),
         np.zeros((2, 3)),
         np.zeros(2),
         np.zeros((0, 2)),
