@@ -182,6 +182,12 @@ def test_training_and_validation_samples():
     assert given.training_samples.dtype == given.validation_samples.dtype == np.int32
 
 
+def test_no_samples_to_validate_on_are_no_own_ones():
+    own = classification().replace(validation_weight=np.zeros(6), own_validation=True)
+    assert own.own_validation
+    assert not own.replace(validation_weight=None).own_validation
+
+
 def test_leaves_are_fitted_to_the_samples_that_reach_them():
     given = problem(SquaredLoss(), [1.0, 9.0, 4.0, 7.0, 9.0, 9.0], 1)
     values = given.fit_leaves(np.array([1, 1, 0]), given.training_samples, 2)
