@@ -178,9 +178,9 @@ def test_processes_train_the_same_trees(iris):
     y = np.arange(200) // 7 % 3
     for forest, parameters in (
             (ObliqueForestClassifier, {"max_features": "sqrt", "max_samples": 0.5}),
-            (ObliqueForestRegressor, {"optimizer": TAO(max_iter=2)}), *in_nightly([
-                (ObliqueForestClassifier, QUICK),
-                (ObliqueForestRegressor, {"init": RandomOblique(n_candidates=5)})])):
+            (ObliqueForestClassifier, QUICK),
+            (ObliqueForestRegressor, {"optimizer": TAO(max_iter=2)}),
+            (ObliqueForestRegressor, {"init": RandomOblique(n_candidates=5)})):
         alone, together = greedy(forest, **parameters), greedy(forest, **parameters)
         alone.fit(table, y)
         with parallel_config(backend, n_jobs=2):
