@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
+from helpers import complete_tree
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._core.structure import balanced_children, child_ids
+from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt._methods.linear_leaves.ridge import RidgeNode
 from ngdt._training.control import Control, Deadline
@@ -284,17 +285,11 @@ def test_without_time_only_the_root_is_fitted(monkeypatch):
     X, y = load_diabetes(return_X_y=True)
     problem = Problem(X, y[:, None], SquaredLoss(), 1, np.ones(len(y))).replace(
         control=Control(Deadline.after(0.0)))
-    tree, fitted, fit = balanced_tree(X), [], RidgeNode.__init__
+    tree = complete_tree(3, X.shape[1]).replace(values=np.zeros((8, 1)))
+    fitted, fit = [], RidgeNode.__init__
     monkeypatch.setattr(RidgeNode, "__init__", lambda self, data, samples: (
         fitted.append(len(samples)), fit(self, data, samples))[1])
     found = LinearLeaves().fit_leaves(tree, problem)
     assert fitted == [len(y)]
     assert found.n_leaves == 8
     assert found.slopes is None     # of equal errors, the largest penalty
-
-
-def balanced_tree(X):
-    """A tree of three levels, each of which splits at the median of a feature."""
-    levels = [0, 1, 1, 2, 2, 2, 2]
-    return Tree(np.eye(X.shape[1])[levels], np.median(X, axis=0)[levels], *balanced_children(8),
-                np.zeros((8, 1)))
