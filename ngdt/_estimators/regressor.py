@@ -110,10 +110,10 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         2000 samples on, on a third of the samples, and the winner is trained on all: the default
         trees or, with an `optimizer` but no `init`, its tree and the pruned one. With an `init`,
         nothing competes; of 2000 or more samples, a tenth is not trained on, but chooses epochs and
-        subtrees. A number is a share of the samples, in place of the folds. With an
-        `optimizer`, nothing competes on these samples: they are not trained on, and choose epochs
-        and subtrees. 0 and None hold out nothing: the given method, or the preferred one of the
-        default trees, is trained on all samples. With `X_val` in `fit`, no sample of X is held out.
+        subtrees. A number is a share of the samples, in place of the folds. With an `optimizer`,
+        nothing competes on these samples: they are not trained on, and choose epochs and subtrees.
+        0 and None hold out nothing: the given method, or the preferred one of the default trees, is
+        trained on all samples. With `X_val` in `fit`, no sample of X is held out.
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics, but not while trees compete.
 

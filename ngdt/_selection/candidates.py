@@ -243,7 +243,7 @@ def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
 
 
 def _depths(problem):
-    """A depth at which each class has a leaf, and one of soft trees of this size, ascending."""
+    """Depths of soft trees, ascending: one at which each class has a leaf, and a larger one."""
     largest = RandomComplete().depth(problem)
     if _has_few(problem):
         largest = min(largest, default_depth(problem) - policy.FEW_LEVELS_LESS)

@@ -93,6 +93,7 @@ def _better(estimator, optimizer, result, baseline, data):
     winner = choice.ranked()[0]
     tree, = choice.trees[winner]
     if tree.n_leaves == 1 and data.limits.max_depth != 0:
+        # A leaf without any loss has seen no other target.
         is_certain = choice.mean_error(winner, "log_loss")[0] == 0.0
         warn(ONE_TARGET if is_certain else nothing_found(data.problem.loss))
     # Where the initial tree is named, it is no candidate, as in memory.

@@ -113,6 +113,7 @@ def fit_models(
         Penalties of which the root gets the best one by generalised cross-validation. None gives it
         `penalties`.
     with_losses : bool, default=False
+        Whether to find `NodeModels.losses`, for which each node needs its samples read.
     activity : Activity, default=SILENT
         Where to say how much is done.
 
