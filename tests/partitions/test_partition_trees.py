@@ -117,7 +117,8 @@ def test_a_single_leaf_that_wins_is_told():
 
 @pytest.mark.parametrize(("kind", "y"), [
     (ObliqueTreeRegressor, 2.5), (ObliqueTreeClassifier, 1)])
-def test_targets_that_are_all_the_same_are_told(kind, y):
+def test_targets_that_are_all_the_same_are_told(kind, y, monkeypatch):
+    monkeypatch.setattr("ngdt._methods.soft.annealed.N_STEPS", 40)
     X = da.from_array(np.random.default_rng(0).normal(size=(120, 2)), chunks=(40, 2))
     with pytest.warns(UserWarning, match="y is the same in all samples"):
         kind(random_state=0).fit(X, da.full(120, y, chunks=40))
