@@ -11,7 +11,7 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LEAD, MIN_LOSS_LEAD, Choice
+from ngdt._training.choice import MIN_LOSS_LEAD, Choice
 from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -151,12 +151,10 @@ class _Race:
         winner = ranked[0]
         choice.candidates.append(_SINGLE_LEAF)
         self._test_leaf(winner)
-        if self.problem.loss.is_classifier and choice.lead(winner, _SINGLE_LEAF) <= MIN_LEAD:
-            # Errors tell nothing, as where a class is so rare that it is never the likelier one.
-            surer = [each for each in ranked
-                     if choice.lead(each, winner, "log_loss") > MIN_LOSS_LEAD]
-            surer.sort(key=lambda each: choice.mean_error(each, "log_loss")[0])
-            ranked = [*surer, *(each for each in ranked if each not in surer)]
+        if self.problem.loss.is_classifier and (
+                choice.lead(winner, _SINGLE_LEAF) <= policy.TELLING_LEAD):
+            # Errors tell little, as where a class is so rare that it is hardly ever the likelier.
+            ranked.sort(key=lambda each: choice.lead(each, winner, "log_loss"), reverse=True)
         winner, choice.alive = ranked[0], ranked[:1]
         # On as many folds as that needs. Of regression, log losses are errors.
         while not choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:

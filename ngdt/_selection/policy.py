@@ -27,6 +27,11 @@ N_READINGS, READINGS_AFTER, MIN_SAMPLES = 20, 4.0, 2000
 
 # --- the default: who competes, and what a winner must do ----------------------------------------
 
+# Lead in errors over a single leaf up to which the log loss of classes decides. On tables with 1 to
+# 26 % of a rare class, the area under the ROC curve rose by 0.5 to 0.8 points, the log loss fell by
+# up to 1 %; on others nothing changed. With a lead of 3 it was less, without one probabilities were
+# better and 0.1 points of accuracy worse.
+TELLING_LEAD = 4.0
 # Lead in log loss, or error of regression, that the winner must have over a single leaf, and that
 # any other must have to take its place: the best of several leads by more where nothing is found.
 MIN_LEAF_LEAD, MIN_OTHER_LEAF_LEAD = 1.0, 2.0

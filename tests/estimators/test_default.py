@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
 
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
@@ -57,7 +58,7 @@ def problem(n, **fields):
 def no_leaf(monkeypatch):
     """The single leaf, which is always right, does not win."""
     monkeypatch.setattr(policy, "MIN_LEAF_LEAD", -np.inf)
-    monkeypatch.setattr(_default, "MIN_LEAD", -np.inf)
+    monkeypatch.setattr(policy, "TELLING_LEAD", -np.inf)
 
 
 @pytest.fixture
@@ -538,6 +539,17 @@ def test_a_single_leaf_comes_with_advice():
 
 
 @pytest.mark.usefixtures("short_soft_training")
+@pytest.mark.usefixtures("short_soft_training")
+def test_with_a_rare_class_the_log_loss_decides():
+    """By its errors, a tree with an area of 0.68 wins."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(6000, 6))
+    rare = random.random(6000) < 1.0 / (1.0 + np.exp(3.5 - X[:, :4].sum(axis=1)))
+    model = ObliqueTreeClassifier(random_state=0).fit(X[:1000], rare[:1000])
+    assert model.kind_ == "score bands"
+    assert roc_auc_score(rare[1000:], model.predict_proba(X[1000:])[:, 1]) > 0.82
+
+
 def test_probabilities_are_a_pattern_even_where_no_class_is_likelier():
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 3))

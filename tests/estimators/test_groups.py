@@ -167,7 +167,7 @@ def noise(n_groups, n_copies, *, is_class=True):
 @pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("is_class", [True, False])
 def test_what_groups_share_is_not_taken_for_a_rule(is_class):
-    X, y, groups = noise(30, 6, is_class=is_class)
+    X, y, groups = noise(100, 3, is_class=is_class)     # of fewer groups, some rules hold by chance
     model = (ObliqueTreeClassifier if is_class else ObliqueTreeRegressor)(random_state=0)
     assert model.fit(X, y).score(X, y) > 0.8        # each group is learned by heart
     with pytest.warns(UserWarning, match="No tree was better than a single leaf"):
