@@ -106,7 +106,7 @@ class SummarizesTree:
             text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if _chosen(self):
-            by_probabilities = ", or much better probabilities"
+            by_probabilities = ", or better probabilities"
             compared = _competition(
                 self, "On held-out samples, the first one wins unless another has a clear lead, in "
                 f"standard errors{by_probabilities * hasattr(self, 'classes_')}:")

@@ -177,7 +177,7 @@ def competed(model, **columns):
 OF_FOLDS = "\nErrors of fewer n_folds are of fewer samples: compare leads instead."
 OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
 HEAD = ("On held-out samples, the first one wins unless another has a clear lead, in standard "
-        "errors, or much better probabilities:\n")
+        "errors, or better probabilities:\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
