@@ -154,7 +154,9 @@ class _Race:
         if self.problem.loss.is_classifier and (
                 choice.lead(winner, _SINGLE_LEAF) <= policy.TELLING_LEAD):
             # Errors tell little, as where a class is so rare that it is hardly ever the likelier.
-            ranked.sort(key=lambda each: choice.lead(each, winner, "log_loss"), reverse=True)
+            # The pruned tree has to be clearly better here, too.
+            ranked.sort(reverse=True, key=lambda each: choice.lead(each, winner, "log_loss")
+                        - MIN_LOSS_LEAD * (each.name == _PRUNED.name))
         winner, choice.alive = ranked[0], ranked[:1]
         # On as many folds as that needs. Of regression, log losses are errors.
         while not choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:
