@@ -21,7 +21,8 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
       ``ngdt_classes``;
     - else, ``void ngdt_predict(const double *x, double *out)``, which writes the predictions, for a
       `Tree` its leaf values, as in `Tree.predict`;
-    - the lengths of `x` and `out` as constants ``ngdt_n_features`` and ``ngdt_n_outputs``.
+    - the lengths of `x` and `out` as constants ``ngdt_n_features`` and ``ngdt_n_outputs``, and the
+      names of the columns of a data frame as a comment.
 
     A model that was trained on a table with categories reads ``const ngdt_sample *sample`` instead
     of `x`: a struct with a member for each column, which has its name. Categories are ``const char

@@ -230,6 +230,11 @@ $encode    ${name}_mean(x, out);
 
 # --- encoding of the columns of a table as features -----------------------------------------------
 
+ORDER = """
+/* The columns of a sample:
+$columns*/
+"""
+
 SAMPLE = """
 /* A row of the table. NaN is a missing number, NULL a missing text. Texts are UTF-8. */
 typedef struct {

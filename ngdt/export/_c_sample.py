@@ -57,9 +57,13 @@ class CSample:
                 "encode": f"    {name}_real x[{name}_n_encoded];\n    {name}_encode(sample, x);\n"}
 
     def declaration(self):
-        """The type of a sample, if it is a struct."""
+        """The type of a sample, if it is a struct, or else the order of named columns."""
         if not self._kinds:
-            return ""
+            names = [column.name for column in self._columns]
+            if names == [f"x{j}" for j in range(len(names))]:
+                return ""
+            return self.filled(code.ORDER, columns="".join(
+                f"    [{j}] {_comment(name)}\n" for j, name in enumerate(names)))
         members = []
         for column, member in zip(self._columns, _members(self._columns), strict=True):
             type_ = f"{self._name}_real "

@@ -337,6 +337,18 @@ typedef struct {
 """
 
 
+def test_an_array_has_its_columns_as_a_comment(folder):
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(40.0).reshape(20, 2)
+    frame = pandas.DataFrame(X, columns=["age", "*/ $ \\"])
+    model = fitted(ObliqueTreeRegressor, frame, np.arange(20.0), max_depth=1)
+    assert "\n/* The columns of a sample:\n    [0] age\n    [1] * / $ \\\\\n*/\n" in export_c(
+        model, header=True)
+    assert_same_bits(Compiled([model], folder).values(0, X, 1)[:, 0], model.predict(frame))
+    nameless = fitted(ObliqueTreeRegressor, X, np.arange(20.0), max_depth=1)
+    assert "columns of a sample" not in export_c(nameless)
+
+
 def test_the_type_of_categories_without_a_feature(folder):
     """Both of the codes are too few for one, beside the missing values."""
     pandas = pytest.importorskip("pandas")
