@@ -12,8 +12,8 @@ from ngdt.cli._formats import image, pyplot, write
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
 
-# Levels of the tree that is drawn, and columns of each condition of its text.
-_DEPTH, _N_TERMS = 3, 5
+# Columns of each condition of the text of a tree.
+_N_TERMS = 5
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -122,7 +122,7 @@ def _picture(tree):
         pyplot()
     except ImportError as error:
         return f'<p class="note">There is no picture of the tree: {escape(str(error))}</p>'
-    data = b64encode(image(plot_tree(tree, max_depth=_DEPTH).figure)).decode()
-    text = f"The tree trained on all rows; up to {_DEPTH} levels are drawn."
+    data = b64encode(image(plot_tree(tree).figure)).decode()
+    text = "The tree trained on all rows"
     return (f'<h2>The tree</h2>\n<figure><img alt="{text}" src="data:image/png;base64,{data}">'
             f"<figcaption>{text}</figcaption></figure>")

@@ -76,7 +76,8 @@ def add_arguments(parser):
     add_format_arguments(parser, FORMATS, "text")
     parser.add_argument("--tree", type=positive_int, metavar="N", help="tree of a forest, from 1")
     parser.add_argument("--max-depth", type=positive_int, metavar="N",
-                        help="depth to show (default: all of it, 3 in pictures)")
+                        help="depth to show (default: all of it, but 3 in pictures of more than 8 "
+                        "leaves)")
     parser.add_argument("--n-terms", type=positive_int, metavar="N",
                         help="text and pages: number of columns in each condition (default: 5 or "
                         "10, and all of a linear model)")

@@ -22,7 +22,7 @@ _MIN_KEY_WIDTH = 24.0
 
 
 def plot_tree(
-    model, *, max_depth=3, feature_names=None, class_names=None, filled=False, node_ids=False,
+    model, *, max_depth="auto", feature_names=None, class_names=None, filled=False, node_ids=False,
     proportion=False, rounded=False, precision=None, ax=None, fontsize=None, image_shape=None,
     X=None,
 ):
@@ -52,9 +52,9 @@ def plot_tree(
         The tree to plot. Of a pipeline or a search, it is the last step, as for
         `ngdt.export.export_text`. The leaf values of a `Tree` with two or more outputs are taken as
         unnormalized log-probabilities, as for the log loss.
-    max_depth : int or None, default=3
+    max_depth : int, None or "auto", default="auto"
         Levels of splits to draw. A subtree below them is drawn as its number of leaves. None draws
-        all levels.
+        all levels, "auto" 3, and all of a tree of at most 8 leaves.
     feature_names : sequence of str, default=None
         Names of the columns that the tree reads; long names are cut. None takes
         ``feature_names_in_`` of the estimator, or what the other steps of a pipeline call them.
@@ -114,6 +114,9 @@ def plot_tree(
     captions = readable_captions(model, feature_names=feature_names, class_names=class_names, X=X)
     if image_shape is not None:
         check_shape(image_shape, captions.tree.n_features)
+    if isinstance(max_depth, str) and max_depth == "auto":
+        # Eight leaves are as wide as three full levels.
+        max_depth = None if captions.tree.n_leaves <= 8 else 3
     check_counts(max_depth=max_depth, precision=precision)
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
         raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")

@@ -218,11 +218,22 @@ def test_text_fits_into_its_box(iris, own_axes, plt):
         assert plot_tree(model, ax=ax, fontsize=5).texts[-1].get_fontsize() == pytest.approx(4.5)
 
 
+def chain(m):
+    """A tree of m nodes, each of which has a leaf on the left."""
+    right = np.r_[np.arange(1, m), ~m]
+    return Tree(np.ones((m, 1)), np.zeros(m), ~np.arange(m), right, np.zeros((m + 1, 1)))
+
+
+@pytest.mark.parametrize(("m", "n_boxes", "cut"), [(7, 15, []), (8, 7, ["… 6 leaves"])])
+def test_small_trees_are_drawn_whole(m, n_boxes, cut):
+    ax = plot_tree(chain(m))
+    assert len(boxes(ax)) == n_boxes
+    assert [text for text in texts(ax) if "…" in text] == cut
+
+
 def test_a_chain_deeper_than_the_recursion_limit():
     m = 2 * sys.getrecursionlimit()
-    left = ~np.arange(m)
-    right = np.r_[np.arange(1, m), ~m]
-    tree = Tree(np.ones((m, 1)), np.zeros(m), left, right, np.zeros((m + 1, 1)))
+    tree = chain(m)
     assert f"… {m - 1} leaves" in texts(plot_tree(tree, max_depth=2))
 
 
