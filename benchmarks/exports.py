@@ -206,7 +206,7 @@ def by_text(model, X):
     """Prediction of a reader of the rules."""
     names = [f"x{j}" for j in range(X.shape[1])]
     words = [str(k) for k in range(len(model.classes_))] if is_classifier(model) else None
-    texts = {"feature_names": names, "class_names": words, "X": X}
+    texts = {"feature_names": names, "class_names": words, "n_terms": None, "X": X}
     rules, exact = export_rules(model, **texts), export_rules(model, precision=15, **texts)
     reader = Reader(model, X, names)
     found, hits = np.full(len(X), np.nan), np.zeros(len(X), dtype=int)

@@ -35,7 +35,7 @@ FORMATS = {
     "onnx": (lambda model, arguments: export_onnx(
         model, dtype=arguments.dtype or "float").SerializeToString(), (".onnx",)),
     "rules": (lambda model, arguments: "\n".join(map(str, export_rules(
-        chosen_tree(model, arguments.tree)))), (".rules",)),
+        chosen_tree(model, arguments.tree), n_terms=None))), (".rules",)),
     "text": (lambda model, arguments: export_text(
         chosen_tree(model, arguments.tree), n_terms=None), (".txt",)),
     "dot": (lambda model, arguments: export_graphviz(

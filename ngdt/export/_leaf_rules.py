@@ -56,14 +56,14 @@ class LeafRule(NamedTuple):
 
 
 def export_rules(
-    model, *, feature_names=None, class_names=None, n_terms=None, precision=None, X=None,
+    model, *, feature_names=None, class_names=None, n_terms="auto", precision=None, X=None,
     by_coverage=False, held_out=None,
 ):
     """Export a tree as rules: for each leaf, the conditions that its samples meet.
 
-    Each sample meets all conditions of one rule. Numbers are as in `export_text`: they send each
-    training sample as the tree does. Of several limits for the same column, only the nearest is
-    written.
+    Each sample meets all conditions of one rule. Terms and numbers are as in `export_text`: where
+    all terms are written, they send each training sample as the tree does. Of several limits for
+    the same column, only the nearest is written.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def export_rules(
         As for `export_text`.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
-    n_terms : int, None or "auto", default=None
-        As for `export_text`.
+    n_terms : int, None or "auto", default="auto"
+        As for `export_text`. Where sums of several nodes begin alike, all terms are written.
     precision : int or None, default=None
         As for `export_text`.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
@@ -126,11 +126,14 @@ def export_rules(
     n_terms = terms_to_show(n_terms, captions.tree)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
     checked = None if held_out is None else held_out_leaves(model, held_out)
-    path = []       # the conditions from the root down
+    path, sums = [], {}     # the conditions from the root down, and the node of each subject
     for type_, number, depth in traverse(captions.tree):
         if type_ in ("split", "else"):
-            path[depth:] = [
-                condition_of(captions, number, n_terms, precision, left=type_ == "split")]
+            left, node = type_ == "split", 0 if number in captions.sum_of_root else number
+            condition = condition_of(captions, number, n_terms, precision, left=left)
+            if condition.is_sum and sums.setdefault(condition.subject, node) != node:
+                condition = condition_of(captions, number, None, precision, left=left)
+            path[depth:] = [condition]
         elif type_ == "leaf":
             conditions = _nearest(path[:depth])
             rules.append(LeafRule(

@@ -627,7 +627,7 @@ def test_leaves_are_tables_where_formulas_are_long(long_lines):
     assert short[1].endswith(f", within [-2000, 1200] [{(tree.apply(X) == 0).sum()}]")
     page = export_html(tree, X=X, feature_names=names)
     assert head.strip().split(" [")[0] in page
-    for rule in export_rules(tree, X=X, feature_names=names):     # which are read aloud
+    for rule in export_rules(tree, X=X, feature_names=names, n_terms=None):   # read aloud
         assert f": leaf: {rule.prediction}; " in page
 
 

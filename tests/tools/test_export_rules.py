@@ -78,6 +78,20 @@ def test_a_sum_between_two_limits_is_written_once():
     assert sum(str(rule).count("the same sum") for rule in rules) == 2
 
 
+def test_rules_of_many_terms_are_short():
+    tree = Tree([np.arange(1.0, 9.0)], [5.0], [~0], [~1], np.eye(2))
+    assert export_rules(tree)[0].conditions == (
+        "8 * x7 + 7 * x6 + 6 * x5 + 5 * x4 + 4 * x3 + 3 more <= 5",)
+    assert len(export_rules(tree, n_terms=None)[0].conditions[0].split("*")) == 9
+
+
+def test_other_sums_that_begin_alike_are_written_whole():
+    tree = Tree([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]], [5.0, 3.0], [1, ~0], [~2, ~1], np.eye(3))
+    first, *_ = export_rules(tree, n_terms=1)
+    assert str(first).startswith(
+        "if 1 * x0 + 1 more <= 5 and 1 * x0 + 1 * x2 <= 3: 0 ")
+
+
 def test_a_rule_that_rounding_decides_is_marked():
     X = np.array([[1.0, 1.0], [1.0 + 2 * np.finfo(float).eps, 1.0]])
     tree = Tree([[1.0, 1.0]], [2.0], [~0], [~1], np.eye(2))
