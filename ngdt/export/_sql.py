@@ -1,5 +1,6 @@
 """Trees as SQL."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +24,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     """Export a tree as an SQL query that predicts for each row of a table.
 
     The query has one ``CASE`` for each split; without probabilities, for each split that decides
-    the class. It reads the columns that the model was trained on, categories included. ``NULL`` is
-    a missing value. A `Tree` takes no missing values: its prediction is ``NULL`` if a column that
-    it uses is ``NULL``.
+    the class. A weighted sum of several splits is computed once, in a subquery. The query reads the
+    columns that the model was trained on, categories included. ``NULL`` is a missing value. A
+    `Tree` takes no missing values: its prediction is ``NULL`` if a column that it uses is ``NULL``.
 
     Parameters
     ----------
@@ -135,6 +136,7 @@ def _outputs(writer, source):
     Limits of linear leaves are compared with columns of a subquery, which has each sum once.
     """
     tree, outputs = writer.tree, range(writer.tree.n_outputs)
+    source = _with_sums(writer, source)
     is_limited, leaves = writer.has_formulas and tree.ranges is not None, range(tree.n_leaves)
     if not is_limited or tree.n_leaves == 1:
         cases = [writer.case(lambda leaf, output=output: writer.value(leaf, output))
@@ -165,11 +167,24 @@ def _of_classes(writer, classes, source, proba):
         # Leaves that differ in their probabilities alone are one.
         tree = merge_same_leaves(writer.tree.replace(values=np.eye(len(classes))[best]))
         labels = [literal(classes[k]) for k in tree.values.argmax(axis=1)]
-        return [_Writer(tree, writer.columns).case(labels.__getitem__)], source
-    labels = [literal(classes[k]) for k in best]
+        writer = _Writer(tree, writer.columns)
+        source = _with_sums(writer, source)
+        return [writer.case(labels.__getitem__)], source
+    labels, source = [literal(classes[k]) for k in best], _with_sums(writer, source)
     (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], source)
     found = [labels, *(map(literal, share) for share in softmax(writer.values, axis=1).T)]
     return [_by_leaf(leaf, texts) for texts in found], source
+
+
+def _with_sums(writer, source):
+    """The source that also has the sums of several splits, as of score bands, once each."""
+    uses = Counter(total for total, *_ in writer.conditions)
+    totals = [total for total, n in uses.items() if total and n > 1]
+    if not totals:
+        return source
+    names, source = _subquery(writer, "split", [f"    {total}" for total in totals], source)
+    writer.names.update(zip(totals, names, strict=True))
+    return source
 
 
 def _by_leaf(leaf, texts):
@@ -238,24 +253,29 @@ class _Writer:
         Constants of the leaves.
     has_formulas : bool
         Whether some leaf is linear.
+    conditions : list of tuple
+        Of each split, as `condition` returns them.
+    names : dict of str to str
+        Names of weighted sums that are columns of the source.
     """
 
     def __init__(self, tree, columns):
         self.tree, self.columns = tree, columns
         self.values, self._is_linear = leaf_values(tree)
         self.has_formulas = self._is_linear.any()
-        self._conditions = [
+        self.conditions, self.names = [
             condition(columns, tree.dense_weights([node])[0], float(tree.thresholds[node]))
-            for node in range(tree.n_internal)]
+            for node in range(tree.n_internal)], {}
 
     def case(self, leaf):
         """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
         lines = []
-        right_first = [node for node, (_, is_left) in enumerate(self._conditions) if not is_left]
+        right_first = [node for node, (*_, is_left) in enumerate(self.conditions) if not is_left]
         for type_, item, depth in traverse(self.tree, right_first=frozenset(right_first)):
             text = {"else": "ELSE", "end": "END"}.get(type_)
             if type_ == "split":
-                text = f"CASE WHEN {self._conditions[item][0]} THEN"
+                total, rest, _ = self.conditions[item]
+                text = f"CASE WHEN {self.names.get(total, total)}{rest} THEN"
             elif type_ == "leaf":
                 text = leaf(item)
             lines.append("    " * (depth + 1) + text)

@@ -9,6 +9,8 @@ from ngdt.export._encoded_columns import NumberColumn
 
 # Databases limit how deep an expression may be, SQLite to 1000 terms.
 _MAX_TERMS = 100
+# Characters of a sum in a line; a longer one has a line for each term.
+_WIDTH = 100
 _ALWAYS = {True: "1 = 1", False: "1 = 0"}
 
 
@@ -23,17 +25,22 @@ def condition(columns, weights, threshold):
 
     Returns
     -------
+    total : str
+        The weighted sum that the condition begins with; empty if it is on one column.
     text : str
+        The rest of the condition, or all of it.
     is_left : bool
         Whether the child is the left one.
     """
     used = [column for column in columns if column.is_used(weights)]
     if not used:
-        return _ALWAYS[threshold >= 0], True
+        return "", _ALWAYS[threshold >= 0], True
     if len(used) == 1 and not isinstance(used[0], NumberColumn):
-        return _category_condition(used[0], weights, threshold)
+        return "", *_category_condition(used[0], weights, threshold)
     text = None if len(used) > 1 else _number_condition(used[0], weights, threshold)
-    return text or f"{weighted_sum(used, weights)} <= {literal(threshold)}", True
+    if text is not None:
+        return "", text, True
+    return weighted_sum(used, weights), f" <= {literal(threshold)}", True
 
 
 def weighted_sum(columns, weights, constant=None):
@@ -107,8 +114,9 @@ def in_groups(terms, join):
 
 def _added(terms):
     first, *others = terms
-    return first + "".join(
-        f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
+    signed = [f"- {term[1:]}" if term.startswith("-") else f"+ {term}" for term in others]
+    text = " ".join([first, *signed])
+    return text if len(text) <= _WIDTH else "\n        ".join([first, *signed])
 
 
 def _number_condition(column, weights, threshold):

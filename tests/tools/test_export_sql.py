@@ -163,6 +163,34 @@ def test_probabilities_of_leaves_write_each_split_once(iris):
     np.testing.assert_allclose(found[:, 1:], model.predict_proba(iris[0]), rtol=1e-15)
 
 
+@pytest.mark.parametrize("proba", [False, True])
+def test_score_bands_write_their_sum_once(proba, iris):
+    X, is_second = iris[0][50:], iris[1][50:] == 2
+    model = ObliqueTreeClassifier(init="score_bands", optimizer=None).fit(X, is_second)
+    query, names = export_sql(model, proba=proba), ["x0", "x1", "x2", "x3"]
+    assert model.get_n_leaves() > 4
+    assert {query.count(f'"{name}"') for name in names} == {1}
+    found = np.array(answer(query, X.tolist(), names))
+    np.testing.assert_array_equal(found[:, 0], model.predict(X))
+    np.testing.assert_allclose(
+        found[:, 1:], model.predict_proba(X)[:, :2 * proba], rtol=1e-15)
+
+
+def test_other_trees_write_repeated_sums_once():
+    tree = Tree([[1.0, 2.0]] * 3, [5.0, 3.0, 7.0], [1, ~0, ~2], [2, ~1, ~3], np.eye(4)[:, :3])
+    rows = [[0.5, 1.0], [1.0, 1.25], [3.0, 1.75], [9.0, 1.0], [None, 1.0]]
+    query = export_sql(tree)
+    assert query.count('2.0 * "x1"') == 1
+    np.testing.assert_array_equal(
+        np.array(answer(query, rows, ["x0", "x1"]), float),
+        [*tree.predict(np.array(rows[:-1])), [np.nan] * 3])
+
+
+def test_long_sums_have_a_line_for_each_term():
+    tree = Tree([np.linspace(0.1, 0.9, 9)], [1.0], [~0], [~1], [[0.0], [1.0]])
+    assert "\n        + 0.2 * \"x1\"\n" in export_sql(tree)
+
+
 @pytest.mark.parametrize("max_depth", [0, 2])
 def test_limits_of_linear_leaves_write_each_sum_once(max_depth, diabetes):
     X, y = diabetes
