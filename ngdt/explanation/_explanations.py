@@ -105,8 +105,9 @@ class Explanation(ABC):
 
         Returns
         -------
-        list of (str, (str, str) or None)
-            Answer and prediction of the left and of the right side; None for other sums.
+        list of (str, bool, (str, str) or None)
+            The title, whether the terms are drawn, and answer and prediction of the left and of the
+            right side; None for other sums.
         """
 
     def to_frame(self):

@@ -92,13 +92,13 @@ class ForestExplanation(Explanation):
             for title, k in outputs.items()}
 
     def _panels(self):
-        return [(f"{name}: {format_prediction(terms.total, most)}", None)
+        return [(f"{name}: {format_prediction(terms.total, most)}", True, None)
                 for (name, terms), most in zip(
                     self.sums().items(), self._context.roundings or [np.inf], strict=True)]
 
     def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]
-        for (title, _), terms in zip(self._panels(), self.sums().values(), strict=True):
+        for (title, *_), terms in zip(self._panels(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
         if self._context.classes is None:
             return lines

@@ -165,17 +165,22 @@ class TreeExplanation(Explanation):
             for name, terms in self.leaf_terms.items()}
 
     def _panels(self):
-        return [(self._title(each), self._sides_of(each)) for each in self.path] + [
-            (self._leaf_title(*each), None) for each in self.leaf_terms.items()]
+        return [(*self._title(each), self._sides_of(each)) for each in self.path] + [
+            (self._leaf_title(*each), True, None) for each in self.leaf_terms.items()]
 
     def _title(self, decision):
         """The rule of a decision with its answer, and with the reason where no bar has it."""
         captions, node = self._context.captions, decision.node
         condition, reason = rule_and_reason(self, decision)
-        if condition.is_sum:
+        has_bars = not (condition.is_repeated or decision.terms.by_column()._is_label())
+        if has_bars:
+            reason = ""
+        elif condition.is_repeated:
+            reason = f", by {format_value(abs(decision.margin))}"
+        if condition.is_sum and not condition.is_repeated:
             condition = replace(condition, subject="sum")
-        shown = reason if decision.terms.by_column()._is_label() else ""
-        return f"{condition.typeset}? {answers_of(captions, node)[decision.is_right]}{shown}"
+        answer = answers_of(captions, node)[decision.is_right]
+        return f"{condition.typeset}? {answer}{reason}", has_bars
 
     def _sides_of(self, decision):
         of_left, of_right = answers_of(self._context.captions, decision.node)

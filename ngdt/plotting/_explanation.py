@@ -11,7 +11,7 @@ from ngdt.plotting._style import BLUE, DARK, RED, axes_of, draw_key, import_pypl
 
 # Height of a bar, of the title and ticks of a panel, of a panel without bars, and of a line of the
 # title of the figure, in inches.
-_BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.5, 0.2
+_BAR_HEIGHT, _PANEL_HEIGHT, _EMPTY_HEIGHT, _LINE_HEIGHT = 0.24, 0.95, 0.45, 0.2
 # Characters of a column, of a rule or a prediction, and of a line of the title of the figure.
 _NAME_LENGTH, _TITLE_LENGTH, _WIDTH = 28, 60, 65
 _LINE_LENGTH = 58       # of two predictions that are side by side
@@ -27,9 +27,10 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
     column, red if it is positive and blue if it is negative. The last point is the sum: the
     prediction or, for a node, the margin of the sample, its weighted sum minus the limit. For a
-    rule on one number, it is in the unit of this number; a rule on the categories of one column has
-    no bars. The title of a node is its rule with the answer and, without bars, the category; below
-    the panel are the predictions for both answers. A new figure has a key of the colours.
+    rule on one number, it is in the unit of this number. A rule on the categories of one column, or
+    on a sum that is drawn above, has no bars. The title of a node is its rule with the answer and,
+    without bars, the category or the margin; below the panel are the predictions for both answers.
+    A new figure has a key of the colours.
 
     Parameters
     ----------
@@ -60,19 +61,22 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
                         f"{type(explanation).__name__}")
     check_counts(n_terms=n_terms)
     panels = [
-        (title, sides, _bars(terms.by_column(), n_terms, sides is not None))
-        for terms, (title, sides) in zip(
+        (_lines(short(title, 2 * _TITLE_LENGTH - 2)), sides,
+         _bars(terms.by_column(), n_terms, sides is not None) if has_bars else [])
+        for terms, (title, has_bars, sides) in zip(
             explanation.sums().values(), explanation._panels(), strict=True)]
     if ax is None:
-        heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT
-                   for *_, bars in panels] or [1.0]
+        heights = [
+            (_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) if bars else _EMPTY_HEIGHT)
+            + _LINE_HEIGHT * title.count("\n") for title, _, bars in panels] or [1.0]
         title = f"prediction: {explanation.prediction}"
         if [title] == [of_panel for of_panel, *_ in panels]:
             title = ""      # a single panel of this title
         title = textwrap.wrap(title, _WIDTH, max_lines=4, placeholder=" …")
         figure, ax = plt.subplots(
             len(heights), figsize=(6.5, 0.5 + _LINE_HEIGHT * len(title) + sum(heights)),
-            height_ratios=heights, squeeze=False, layout="constrained")
+            height_ratios=[len(bars) or 0.1 for *_, bars in panels] or None, squeeze=False,
+            layout="constrained")
         figure.suptitle("\n".join(title), fontsize=11, parse_math=False)
         if any(bars for *_, bars in panels):
             of_nodes = any(sides for _, sides, _ in panels)
@@ -83,18 +87,22 @@ def plot_explanation(explanation, *, n_terms=5, ax=None):
     axes = axes_of(ax, len(panels))
     for (title, sides, bars), panel in zip(panels, axes, strict=True):
         _draw(panel, bars, has_zero=sides is not None)     # the boundary
-        panel.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
+        panel.set_title(title, fontsize=9, loc="left", parse_math=False)
         if sides is not None:
-            _draw_sides(panel, *sides)
+            _draw_sides(panel, *sides, below=16 if bars else 0)
     return axes
 
 
-def _draw_sides(ax, *sides):
-    """Write the predictions of both sides of the boundary at the ends of the axis."""
+def _lines(title):
+    return "\n".join(textwrap.wrap(title, _TITLE_LENGTH, break_on_hyphens=False))
+
+
+def _draw_sides(ax, *sides, below):
+    """Write the predictions of both sides of the boundary below the ends of the axis."""
     left, right = (textwrap.shorten(side, _TITLE_LENGTH, placeholder=" …") for side in sides)
-    below = 12 * (len(left) + len(right) > _LINE_LENGTH)
+    next_line = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
-            (0.0, "left", f"← {left}", 16), (1.0, "right", f"{right} →", 16 + below)):
+            (0.0, "left", f"← {left}", below), (1.0, "right", f"{right} →", below + next_line)):
         ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -offset),
                     textcoords="offset points", ha=side, va="top", fontsize=8, color=DARK,
                     parse_math=False)
@@ -102,8 +110,6 @@ def _draw_sides(ax, *sides):
 
 def _bars(terms, n_terms, of_node):
     """Start, end, label and colour of each bar."""
-    if of_node and terms._is_label():
-        return []       # the title says all of a category, and of a missing number
     terms, total = (terms._in_unit(), "sum − limit") if of_node else (terms, "sum")
     rows = terms._rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)

@@ -178,7 +178,7 @@ def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimize
         starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
         answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]
         assert following(lines[1:], answers)[0] == first
-        assert [re.search(r"\? (yes|no)", title)[1] for title, _ in explanation._panels()] == [
+        assert [re.search(r"\? (yes|no)", title)[1] for title, *_ in explanation._panels()] == [
             answer for _, answer in answers]
         words |= {re.split("[,;]", rest[i + 1])[-2].strip() for i in starts}
     if optimizer is None:
@@ -441,7 +441,7 @@ def test_predictions_are_written_with_a_decimal():
 def test_a_prediction_that_is_cut_says_so():
     X = np.arange(20.0)[:, None]
     model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X[:, 0])
-    (first, _), *_ = model.explain([[100.0]])[0]._panels()
+    (first, *_), *_ = model.explain([[100.0]])[0]._panels()
     assert re.fullmatch("linear leaf: 9.*, cut to 19", first)
     assert "cut" not in str(model.explain(X[7:8]))
 
@@ -468,6 +468,24 @@ def test_changes_that_are_not_shown_are_counted():
     assert "more changes" not in explanation.text(None)
 
 
+def test_a_sum_is_drawn_once(plt):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    bands = Tree([[1.0, 2.0]] * 2, [5.0, 3.0], [1, ~0], [~2, ~1], np.eye(3))
+    axes = plot_explanation(model_of(bands, X).explain([[1.0, 0.5]])[0])
+    assert [ax.get_title(loc="left") for ax in axes] == [
+        "sum ≤ 5? yes", "the same sum ≤ 3? yes, by 1"]
+    assert [len(ax.patches) for ax in axes] == [4, 0]
+
+
+def test_the_answer_of_a_long_rule_is_seen(plt):
+    name, texts = "history of credits", ["delayed in previous years", "paid at all other banks"]
+    X = pd.DataFrame({name: np.repeat([*texts, "none"], 20)})
+    model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(X, X[name] == texts[0])
+    (ax,) = plot_explanation(model.explain(X[20:21])[0])
+    assert ax.get_title(loc="left") == (
+        f'{name} is "{texts[0]}"? no,\n{name} = "{texts[1]}"')
+
+
 def test_nothing_to_change():
     X = np.arange(10.0)[:, None]
     model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
@@ -491,7 +509,7 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
     axes = plot_explanation(explanation, n_terms=3)
     sums = explanation.sums()
     assert [ax.get_title(loc="left") for ax in axes] == [
-        short(title, 60) for title, _ in explanation._panels()]
+        short(title, 60) for title, *_ in explanation._panels()]
     for ax, terms in zip(axes, sums.values(), strict=True):
         bars = ax.patches[1:-1]
         assert bars[0].get_x() == pytest.approx(terms.base)
