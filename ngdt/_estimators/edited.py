@@ -194,8 +194,8 @@ def _mask_of(nodes, tree):
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or not (
             np.isin(given, every).all()):
         raise ValueError(
-            f"nodes must be a list of numbers of internal nodes, below {tree.n_internal}, got "
-            f"{nodes!r}: leaves are counted by themselves, and cannot be pruned")
+            f"nodes must be a list of internal nodes, which export_frame numbers below "
+            f"{tree.n_internal}, got {nodes!r}: a leaf is pruned with the split above it")
     return np.isin(every, given)
 
 

@@ -43,7 +43,7 @@ def export_graphviz(
     leaves_parallel : bool, default=False
         Draw all leaves at the bottom.
     node_ids : bool, default=False
-        Write the number of each node and leaf, as in `tree_`.
+        As for `ngdt.plotting.plot_tree`.
     rotate : bool, default=False
         Draw from left to right.
     rounded : bool, default=False
@@ -93,7 +93,8 @@ def export_graphviz(
             lines += [f"{item} -> {child}{answer};"
                       for child, answer in zip(children[item], answers, strict=True)]
         elif type_ == "leaf":
-            number, name = tree.n_internal + item, f"leaf {item}"
+            number = tree.n_internal + item
+            name = f"node {number}, leaf {item}"
             text = "; ".join(leaf_lines(captions, item, n_terms, precision))
             fill = f', fillcolor="{colors[item]}"' if filled else ""
             leaves.append(f"{number};")

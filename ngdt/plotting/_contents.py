@@ -81,7 +81,7 @@ class Contents:
             of_values = self.captions.class_names is None
             blocks = self._values(leaf) if of_values else self._classes(leaf)
             blocks += self._count(number)
-        return self._box(number, f"leaf {leaf}", blocks)
+        return self._box(number, f"node {number}, leaf {leaf}", blocks)
 
     def _box(self, number, name, blocks):
         if self._node_ids:

@@ -64,7 +64,8 @@ def plot_tree(
         Paint boxes: in the colour of their class, paler for lower probabilities, or, for a single
         target, darker for larger values.
     node_ids : bool, default=False
-        Write the number of each node and leaf, as in `tree_`.
+        Write the number of each node, as in `ngdt.export.export_frame`, and of each leaf, as
+        `apply` returns it.
     proportion : bool, default=False
         Write shares of the samples instead of numbers.
     rounded : bool, default=False

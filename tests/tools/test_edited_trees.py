@@ -460,13 +460,13 @@ def test_a_forest_follows_what_is_put_in_the_place_of_a_tree():
 
 @pytest.mark.parametrize("nodes", [[99], [0, -1], [0.0], [True], 0, ["0"], [[0]]], ids=str)
 def test_wrong_nodes(nodes):
-    with pytest.raises(ValueError, match=r"^nodes must be a list .*, and cannot be pruned$"):
+    with pytest.raises(ValueError, match=r"^nodes must be a list .* the split above it$"):
         prune_at(fitted("classes")[0], nodes)
 
 
 def test_wrong_models():
     leaf = ObliqueTreeClassifier(0, optimizer=None).fit(X, CLASSES)
-    with pytest.raises(ValueError, match=r"internal nodes, below 0, got \[0\]"):
+    with pytest.raises(ValueError, match=r"export_frame numbers below 0, got \[0\]"):
         prune_at(leaf, [0])
     forest = ObliqueForestClassifier(2, init="info_gain", optimizer=None).fit(X, CLASSES)
     pipeline = make_pipeline(StandardScaler(), leaf)

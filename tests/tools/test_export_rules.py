@@ -138,7 +138,7 @@ def test_a_graph_has_the_names_counts_and_colours(classifier):
         **dict.fromkeys(["filled", "rounded", "node_ids", "rotate"], np.True_))
     labels, children = read_graph(text)
     assert children["0"] == ["2", "1"]
-    assert labels["2"].startswith("leaf 0 a (")
+    assert labels["2"].startswith("node 2, leaf 0 a (")
     assert labels["2"].endswith("samples = 50")
     assert 'b"\\ (' in labels["3"]
     assert 'style="filled, rounded"' in text

@@ -120,7 +120,7 @@ def test_options_change_what_is_written(classifier):
     plain = plot_tree(classifier)
     assert "33.3 % of samples" in texts(plot_tree(classifier, proportion=True))
     ax = plot_tree(classifier, node_ids=True)
-    assert {"150 samples", "node 0", "leaf 0"} <= set(texts(ax))
+    assert {"150 samples", "node 0", "node 2, leaf 0"} <= set(texts(ax))
     assert len(boxes(plain)) == len(boxes(plot_tree(classifier, rounded=True)))
     colors = {box.get_facecolor() for box in boxes(plot_tree(classifier, filled=True))}
     assert len(colors) == len(boxes(plain))
