@@ -254,7 +254,7 @@ def _one_label(estimator):
 
 
 def _fewer_weights(estimator):
-    """The sentence on shorter splits, if those of a table of classes are long.
+    """The sentences on shorter splits, if those of a table of classes are long.
 
     Columns without names, such as pixels, need not be read. Regression trees would lose much.
     """
@@ -263,8 +263,9 @@ def _fewer_weights(estimator):
     if not is_long or not is_classifier(estimator) or not hasattr(estimator, "feature_names_in_"):
         return []
     n_leaves = min(estimator.max_leaf_nodes or 8, 8)
-    return [f"For fewer weights in a split: optimizer=TAO(C=0.03), max_leaf_nodes={n_leaves}, "
-            "validation_fraction=None."]
+    return ["For fewer weights in a split: optimizer=ngdt.optimizers.TAO(C=0.03), "
+            f"max_leaf_nodes={n_leaves}, validation_fraction=None.",
+            "For a single column in each split: init='pruned', optimizer=None."]
 
 
 def _kept(estimator):

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -194,6 +195,10 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
             raise Mistake(
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
                 f"{setting!r}.{hint if outer not in known else ''}")
+        if re.match(r"[\w.]+\(", value):        # as the summary advises for Python
+            raise Mistake(
+                f"--set {setting}: name an algorithm, and set its parameters apart, as in --set "
+                "optimizer=tao optimizer__C=0.1")
         (inner[outer] if own else given)[own or name] = _value(value)
     for name, parameters in inner.items():
         kind = _NAMED.get(name, {}).get(str(given.get(name)))

@@ -552,6 +552,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --set criterion=gini", "'. The parameters are "),
     ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
+    ("fit wine.csv -t cultivar --set optimizer=ngdt.optimizers.TAO(C=0.03)",
+     "as in --set optimizer=tao optimizer__C=0.1\n"),
     ("fit wine.csv -t cultivar --max-leaf-nodes 3", "--max-leaf-nodes 3 (ngdt fit --help"),
     ("fit wine.csv -t cultivar -o no/model.ngdt", "create the folder, or choose another path"),
     ("fit wine.csv -t cultivar --test-size 3", "must be between 0 and 1, such as 0.25, got 3"),
