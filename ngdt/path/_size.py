@@ -92,7 +92,7 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
         Fitted or not. It is not changed. Of a forest, `max_leaf_nodes` are those of each tree, and
-        `n_leaves` those of all.
+        `n_leaves` those of all. ``verbose=1`` shows how many trees are trained.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
         Whatever the estimator takes, with categories and missing values.
     y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
@@ -146,8 +146,8 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
     """
     if not isinstance(estimator, TableEstimator):
         raise TypeError(f"estimator must be an oblique tree or forest, got {estimator!r}")
-    # A checkpoint is that of a single training.
-    model = cloned(estimator).set_params(checkpoint=None)
+    # A checkpoint is that of a single training, and the path has its own progress.
+    model = cloned(estimator).set_params(checkpoint=None, verbose=0)
     X = check_samples(model, X)
     y = check_targets(model, y, **model._check_y_params)
     check_consistent_length(X, y)
@@ -157,7 +157,7 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
     if not sizes:
         raise ValueError("max_leaf_nodes must have at least one size")
     folds = cv_folds(cv, X, y, weight, is_classifier(model))
-    found = Parallel(n_jobs)(
+    found = Parallel(n_jobs, verbose=10 * estimator.verbose)(
         delayed(_size_and_error)(
             cloned(model).set_params(max_leaf_nodes=size), X, y, weight, *fold)
         for fold in folds for size in sizes)

@@ -87,6 +87,14 @@ def test_neither_the_state_of_the_estimator_nor_jobs_change_the_path(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_progress_is_that_of_the_path(capsys):
+    tree = ObliqueTreeClassifier(optimizer=None, verbose=1)
+    size_path(tree, *load_iris(return_X_y=True), max_leaf_nodes=[2, 3], cv=2)
+    printed = "".join(capsys.readouterr())
+    assert "Done   4 out of   4" in printed
+    assert "Greedy tree" not in printed      # of each tree
+
+
 def test_tables_with_text_and_samples_without_weight():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
