@@ -95,9 +95,9 @@ def _predictions(model, X, with_probabilities):
     predictions = model.predict(X)
     if predictions.ndim == 2:
         names = estimators_of(model)[0]._targets.names or range(predictions.shape[1])
-        return pandas.DataFrame(predictions, columns=[f"prediction {name}" for name in names])
+        return pandas.DataFrame(predictions, columns=[f"prediction_{name}" for name in names])
     columns = {"prediction": predictions}
     if with_probabilities:
-        columns |= {f"probability of {label}": values for label, values in zip(
+        columns |= {f"probability_{label}": values for label, values in zip(
             model.classes_, np.transpose(model.predict_proba(X)), strict=True)}
     return pandas.DataFrame(columns)

@@ -140,7 +140,7 @@ def test_predictions_are_those_of_the_model(run, frame):
     X = frame.drop(columns="cultivar").astype({"zip": str})
     assert found["prediction"].tolist() == model.predict(X).tolist()
     np.testing.assert_allclose(found.iloc[:, 1:], model.predict_proba(X))
-    assert list(found)[1:] == [f"probability of class_{k}" for k in range(3)]
+    assert list(found)[1:] == [f"probability_class_{k}" for k in range(3)]
     accuracy = accuracy_score(frame["cultivar"], found["prediction"])
     assert printed.err.startswith(f"accuracy on 178 rows: {100 * accuracy:.1f} % (")
 
@@ -237,7 +237,7 @@ def test_several_targets(model, run, mistake, folder):
     for targets, names in ((y.to_numpy(), [0, 1]), (y, [*y])):
         ngdt.save(clone(model).fit(X, targets), folder / "two.ngdt")
         assert run("predict", "two.ngdt", "x.csv").out.splitlines()[0] == ",".join(
-            f"prediction {name}" for name in names)
+            f"prediction_{name}" for name in names)
     assert "predictions of 2 targets are not scored" in mistake(
         "predict", "two.ngdt", "x.csv", "-t", "price")
 
