@@ -117,9 +117,9 @@ def _helpful_errors(name, is_numeric):
             raise ValueError(f"{text.rstrip('.')}: {_OF_GAPS}") from error
         if is_numeric and (isinstance(error, TypeError) or "could not convert" in text):
             raise type(error)(
-                f"y: {text}, but {name} predicts numbers: convert dates to numbers, such as the "
-                "days since one, (y - y.min()) / np.timedelta64(1, 'D'), and text as "
-                "pandas.to_numeric does, or use a classifier, which predicts labels") from error
+                f"y: {text}, but {name} predicts numbers: use a classifier for labels, convert "
+                "text by pandas.to_numeric, and dates to the days since one, "
+                "(y - y.min()) / np.timedelta64(1, 'D')") from error
         if "should be a 1d array" in text:
             text += " For several labels of a sample, use MultiOutputClassifier of scikit-learn"
         raise type(error)(text if text.startswith("y") else f"y: {text}") from error

@@ -48,6 +48,9 @@ class ArrayColumns:
     X : ndarray of shape (n_samples, n_columns)
     """
 
+    # Another way to have categories, where columns have no types.
+    _ADVICE = ", or give a data frame, as transformers do after set_output(transform='pandas')"
+
     def __init__(self, X):
         self.n_samples, self.n_columns = X.shape
         self.names = [f"x{j}" for j in range(self.n_columns)]
@@ -118,7 +121,7 @@ class ArrayColumns:
             raise type(error)(
                 f"X: column {name!r} holds values that are no numbers ({str(error).rstrip('.')}). "
                 "Convert it to numbers or, in training, name it in categorical_features, "
-                f"as [{name!r}]") from error
+                f"as [{name!r}]{self._ADVICE}") from error
 
 
 class FrameColumns(ArrayColumns):
@@ -128,6 +131,8 @@ class FrameColumns(ArrayColumns):
     ----------
     frame : narwhals DataFrame
     """
+
+    _ADVICE = ""
 
     def __init__(self, frame):
         self.names = [str(name) for name in frame.columns]

@@ -84,7 +84,8 @@ class HasParameters:
             if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key}: {name}={value!r} has no parameters that can be set. Set {name} "
-                    "itself to an object, as in optimizer=Annealed(steps=100)")
+                    "itself to an object that has them, as in optimizer=Annealed(steps=100) or "
+                    "optimizer=TAO(C=0.1)")
         return super().set_params(**params)
 
 

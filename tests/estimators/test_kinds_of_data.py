@@ -46,7 +46,7 @@ REGRESSORS = pytest.mark.parametrize("regressor", [
 @TIMES
 @REGRESSORS
 def test_dates_as_targets_of_regression(regressor, times):
-    with pytest.raises(TypeError, match=r"^y: .*, but Obl.* such as the days since one"):
+    with pytest.raises(TypeError, match=r"^y: .*, but Obl.* dates to the days since one"):
         regressor.fit(X, times)
 
 

@@ -136,7 +136,7 @@ def test_regressors_in_others(wrap):
 
 def test_a_bagged_tree_gets_an_array_of_a_table():
     """Names of columns are lost there, so that categories are told by their indices."""
-    with pytest.raises(ValueError, match=r"name it in categorical_features, as \['x1'\]$"):
+    with pytest.raises(ValueError, match=r"name it in categorical_features, as \['x1'\]"):
         BaggingClassifier(clone(TREE), 2).fit(frame(), LABELS)
     tree = clone(TREE).set_params(categorical_features=[1])
     model = BaggingClassifier(tree, 2, random_state=0).fit(frame(), LABELS)
