@@ -94,8 +94,9 @@ class SummarizesTree:
         Returns
         -------
         str
-            A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
-            `candidates_` or `baseline_kept_` tell. Candidates are rows of a table.
+            A few sentences, one in a line: the kind of the tree (`kind_`), its size, the columns
+            of `monotonic_cst`, and what `candidates_` or `baseline_kept_` tell. Candidates are rows
+            of a table.
         """
         check_is_fitted(self)
         tree, text = self.tree_, self._outcome()
@@ -104,7 +105,7 @@ class SummarizesTree:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
         elif n:
             text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
-        sentences = [f"{text[0].upper()}{text[1:]}."]
+        sentences = [f"{text[0].upper()}{text[1:]}.", *_directions(self)]
         if _chosen(self):
             by_probabilities = ", or better probabilities"
             compared = _competition(
@@ -168,7 +169,7 @@ class SummarizesForest:
         kinds = self.kind_.removeprefix("forest: ")
         edits = Counter(each for tree in self for each in getattr(tree, "_edits", ()))
         return "\n".join([
-            f"{self._outcome().capitalize()} in all: {kinds}.",
+            f"{self._outcome().capitalize()} in all: {kinds}.", *_directions(self),
             *_competition(self, "The numbers of each kind were chosen on held-out samples:"),
             *(f"{count(n, 'tree')}: {each}" for each, n in edits.items())])
 
@@ -238,6 +239,23 @@ def _candidates(estimator):
 def _chosen(estimator):
     """Row of the candidate that won by default; an empty one if there was no competition."""
     return next((row for row in _candidates(estimator) if row.get("chosen")), {})
+
+
+def _directions(estimator):
+    """The sentence on `monotonic_cst`, if there is any: of two classes, it is about the second."""
+    if getattr(estimator, "monotonic_cst", None) is None:
+        return []
+    directions, names = estimator.encoded_monotonic_cst_, estimator.encoded_feature_names_
+    told = []
+    for direction, verb in ((1, "fall"), (-1, "rise")):
+        columns = [names[j] for j in np.flatnonzero(directions == direction)]
+        if columns:
+            more = [f"{len(columns) - 5} more"] * (len(columns) > 5)
+            told.append(f"does not {verb} with {', '.join([*columns[:5], *more])}")
+    predicted = "prediction"
+    if is_classifier(estimator):
+        predicted = f"probability of {estimator.classes_.tolist()[1]!r}"
+    return [f"The {predicted} {' and '.join(told)} (monotonic_cst)."] if told else []
 
 
 def _one_label(estimator):
