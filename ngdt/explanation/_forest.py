@@ -9,6 +9,7 @@ import numpy as np
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import with_targets
+from ngdt._util.numbers import format_probability
 from ngdt._util.text import one_line
 from ngdt.explanation._context import Context, encoded_rows, format_prediction
 from ngdt.explanation._contributions import contributions, contributions_of_leaf, values_at_nodes
@@ -92,6 +93,9 @@ class ForestExplanation(Explanation):
             for title, k in outputs.items()}
 
     def _panels(self):
+        if self._context.classes is not None:
+            ((name, terms),) = self.sums().items()
+            return [(f"{name}: {format_probability(terms.total)}", True, None)]
         return [(f"{name}: {format_prediction(terms.total, most)}", True, None)
                 for (name, terms), most in zip(
                     self.sums().items(), self._context.roundings or [np.inf], strict=True)]

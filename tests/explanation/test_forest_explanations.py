@@ -238,6 +238,14 @@ def test_text(iris):
     assert "target 1: 3" in str(several.explain(X[:1])[0])
 
 
+def test_a_probability_near_one_is_not_one():
+    X = np.arange(2.0).repeat(2000)[:, None]
+    model = ObliqueForestClassifier(2, optimizer=None, bootstrap=False).fit(X, X[:, 0] > 0)
+    first, second, *_ = str(model.explain(X[:1])[0]).splitlines()
+    assert first.startswith("False (0.9998), ")
+    assert second == "probability of False: 0.9998"
+
+
 def test_what_is_not_known(iris):
     X, _ = iris
     (explanation,) = oblique_forest(iris, ObliqueForestRegressor).explain(X[:1])
