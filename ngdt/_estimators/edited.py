@@ -87,10 +87,13 @@ class EditsTree:
         changed = tree.make_constant(
             leaf, np.log(np.maximum(values, MIN_PROBABILITY)) if is_classifier(self) else values)
         summary = replace(self._sample_summary, tree=changed)
-        if _in_order(self, changed, summary, self._n_node_samples) is not changed:
+        ordered = _in_order(self, changed, summary, self._n_node_samples)
+        if ordered is not changed:
+            moved = ~np.isclose(ordered.values, changed.values).all(axis=1)
             raise ValueError(
-                "frame has predictions against the directions of monotonic_cst: change those of "
-                "other leaves, too, or set_params(monotonic_cst=None) first")
+                "frame has predictions against the directions of monotonic_cst, of the nodes "
+                f"{(tree.n_internal + np.flatnonzero(moved)).tolist()}: change those of all of "
+                "them, or set_params(monotonic_cst=None) first")
         return _changed(self, {"tree_": changed, "_sample_summary": summary},
                         f"Its leaves {leaf.tolist()} were then set by hand.")
 

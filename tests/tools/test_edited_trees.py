@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 from functools import cache
 
 import numpy as np
@@ -384,8 +385,9 @@ def test_leaves_of_a_monotone_tree_are_set_in_order_only():
     assert model.tree_.values[at_ends[0]] < model.tree_.values[at_ends[1]]
     higher = set_leaves(model, {"node": [high], "prediction": [99.0]})
     assert is_monotone(higher) == (True, None)
-    with pytest.raises(ValueError, match="against the directions of monotonic_cst"):
+    with pytest.raises(ValueError, match=r"directions of monotonic_cst, of the nodes \[") as error:
         set_leaves(model, {"node": [low], "prediction": [99.0]})
+    assert {low, high} <= {*map(int, re.findall(r"\d+", str(error.value)))}
     both = set_leaves(model.set_params(monotonic_cst=None), {
         "node": [low], "prediction": [99.0]})
     assert is_monotone(both, [1, 0, 0, 0])[0] is False
