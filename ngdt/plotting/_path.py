@@ -32,8 +32,8 @@ def plot_path(path, *, ax=None):
     >>> from ngdt import tao_path
     >>> from ngdt.plotting import plot_path
     >>> axes = plot_path(tao_path(*load_iris(return_X_y=True), Cs=[1.0, 0.1]))
-    >>> [ax.get_ylabel() for ax in axes]
-    ['error', 'nonzero weights', 'path length (splits)', 'multiplications per prediction']
+    >>> [ax.get_ylabel() for ax in axes[:3]]
+    ['error', 'nonzero weights', 'path length of samples (splits)']
     """
     plt = import_pyplot()
     by_C = hasattr(path, "n_multiplications")
@@ -91,13 +91,14 @@ def _draw_over_C(path, axes):
     splits.set_ylabel("splits", color=RED)
     splits.set_ylim(0, None)
     for ax, spread, label in (
-            (lengths, path.path_length, "path length (splits)"),
+            (lengths, path.path_length, "path length of samples (splits)"),
             (multiplications, path.n_multiplications, "multiplications per prediction")):
         ax.fill_between(
-            path.Cs, spread.min, spread.max, color="0.9", label="range over samples")
-        draw(ax, spread.mean, "mean over samples", color=BLUE)
+            path.Cs, spread.min, spread.max, color="0.9", label="range")
+        draw(ax, spread.mean, "mean", color=BLUE)
         ax.set_ylabel(label)
     for ax in axes:
         ax.set(xscale="log", xlabel="C", ylim=(0, None))
-    for ax in (errors, lengths):    # the last two look alike
-        ax.legend(frameon=False)
+    errors.legend(frameon=False)
+    # The last two look alike. Few paths are shorter than one split.
+    lengths.legend(frameon=False, loc="lower right")

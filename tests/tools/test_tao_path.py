@@ -408,6 +408,14 @@ def test_a_clone_is_not_fitted():
 
 # -- plots --------------------------------------------------------------------------------------
 
+def test_the_key_of_lengths_is_beside_the_line(plt):
+    X, y = load_breast_cancer(return_X_y=True)
+    axes = plot_path(tao_path(X, y, Cs=6, estimator=tao_tree(3)))
+    axes[0].figure.draw_without_rendering()
+    line, key = axes[2].get_lines()[0], axes[2].get_legend().get_window_extent()
+    assert not line.get_path().transformed(line.get_transform()).intersects_bbox(key, filled=False)
+
+
 def test_four_curves(digits, plt):
     X, y, X_val, y_val = digits
     path = tao_path(X, y, Cs=4, estimator=tao_tree(3, max_iter=2), X_val=X_val, y_val=y_val)
