@@ -384,6 +384,20 @@ class Table:
         known = mean[:len(self.fill)]
         return replace(self, fill=np.where(np.isnan(self.fill), known, self.fill))
 
+    def with_samples(self, raw, sample_weight):
+        """Copy of the encoding, for further training samples: it says what their numbers are like.
+
+        Parameters
+        ----------
+        raw, sample_weight
+            As for `fit`.
+        """
+        present = sample_weight > 0
+        whole = self.numeric[_whole_columns(raw.numbers, present)].tolist()
+        incomplete = self.numeric[_incomplete_columns(raw.numbers, present)].tolist()
+        return replace(self, whole=tuple(sorted({*self.whole} & {*whole})),
+                       incomplete=tuple(sorted({*self.incomplete} | {*incomplete})))
+
     def _is_better_sparse(self, numbers):
         """Return whether the encoded table is large, and smaller as a CSR matrix."""
         n_samples, itemsize = len(numbers), numbers.dtype.itemsize

@@ -180,7 +180,7 @@ class TableEstimator(
         fitted, targets, sample_weight = self._encode_targets(
             checked, sample_weight, resume, known)
         fitted["_targets"] = check_names_of_targets(fitted["_targets"], y)
-        table = self._table if resume else Table.fit(
+        table = self._table.with_samples(raw, sample_weight) if resume else Table.fit(
             raw, names, categorical, targets, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         # At first, only samples without weight have unknown categories.

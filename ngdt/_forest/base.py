@@ -114,6 +114,8 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         """Set all fitted attributes together."""
         trees, sampling, y, sample_weight = run.result
         self._set_trees(run.fitted, trees)
+        for tree in trees:      # those of an earlier fit, too: what it encoded is encoded as before
+            tree._table, tree._targets = self._table, self._targets
         problem = run.problem
         vars(self).pop("_drawn_from", None)
         if len(problem.sample_weight) == run.n_samples:     # else, there was no time for all

@@ -7,9 +7,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import StopAt
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.export import export_c
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import SSGD
+from ngdt.optimizers import SSGD, TAO
+from ngdt.pruning import refit_leaves
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -114,6 +116,24 @@ def test_partial_fit_of_a_regressor(diabetes):
     scale = estimator.predict(X).std()
     estimator.partial_fit(X[200:], y[200:], sample_weight=np.ones(len(y) - 200))
     assert 0.5 * scale < estimator.predict(X).std() < 2 * scale
+
+
+@pytest.mark.parametrize(("kind", "go_on"), [
+    (ObliqueTreeClassifier, lambda model, X, y: model.partial_fit(X, y)),
+    (ObliqueTreeClassifier, lambda model, X, y: model.set_params(warm_start=True).fit(X, y)),
+    (ObliqueTreeClassifier, refit_leaves),
+    (ObliqueForestClassifier,
+     lambda model, X, y: model.set_params(warm_start=True, n_estimators=21).fit(X, y)),
+], ids=["partial_fit", "warm_start", "refit_leaves", "forest"])
+def test_further_samples_may_have_gaps_and_fractions(kind, go_on):
+    X = np.arange(200.0)[:, None] % 9
+    model = kind(max_depth=1, init="info_gain", optimizer=TAO(max_iter=1), random_state=0)
+    model.fit(X, y := X[:, 0] > 4)
+    assert model.explain([[0.0]])[0].changes_of_one_column()[0].values == {"x0": 5.0}
+    X[X == 5.0], X[::10] = 4.6, np.nan
+    model = go_on(model, X, y)
+    assert model.explain([[0.0]])[0].changes_of_one_column()[0].values["x0"] % 1.0 > 0.0
+    assert "sample[0] != sample[0]" in export_c(model)      # a missing number is no error
 
 
 @BOTH
