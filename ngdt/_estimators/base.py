@@ -37,7 +37,7 @@ from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import targets_at_leaves
 from ngdt._util.numbers import count
-from ngdt._util.validation import AUTO, BELOW_ONE, COUNT_OR_ZERO, warn
+from ngdt._util.validation import AUTO, BELOW_ONE, COUNT_OR_ZERO, as_attribute_error, warn
 from ngdt.explanation._tree import ExplainsTree
 from ngdt.pruning._sequence import pruning_sequence
 
@@ -265,10 +265,11 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
     def n_node_samples_(self) -> np.ndarray:
         """Number of training samples at each internal node of `tree_`, then at each leaf.
 
-        A ValueError is raised if `tree_` was replaced.
+        An AttributeError is raised if `tree_` was replaced.
         """
         check_is_fitted(self)
-        self._check_tree_is_trained("n_node_samples_")
+        with as_attribute_error():
+            self._check_tree_is_trained("n_node_samples_")
         return self._n_node_samples
 
     def _check_tree_is_trained(self, what):

@@ -39,6 +39,7 @@ from ngdt._util.validation import (
     POSITIVE,
     SHARE,
     HasParameters,
+    as_attribute_error,
     check_weight,
     warn,
 )
@@ -217,7 +218,8 @@ class TableEstimator(
     def encoded_monotonic_cst_(self) -> np.ndarray:
         """`monotonic_cst` of the encoded features, ndarray of int8, shape (n_features,)."""
         check_is_fitted(self)
-        return self._directions_of(None)
+        with as_attribute_error():      # of a parameter that was set since, for another table
+            return self._directions_of(None)
 
     def _directions_of(self, monotonic_cst):
         """The directions of the encoded features; those of the parameter for None."""

@@ -156,7 +156,7 @@ def _in_order(estimator, tree, summary, n_node_samples):
     if weight is None:
         weight = n_node_samples[tree.n_internal:]
     loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
-    return nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
+    return nearest_monotone(tree, estimator._directions_of(None), weight, loss)
 
 
 def _read_predictions(frame, captions):

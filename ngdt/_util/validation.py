@@ -102,6 +102,15 @@ def error_prefix(parameter):
         raise ValueError(f"{parameter}: {error}") from error
 
 
+@contextmanager
+def as_attribute_error():
+    """Let a property that cannot be known be missing, for `dir` and the pages of notebooks."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise AttributeError(str(error)) from error
+
+
 def refuse_mask(name, values, way_out):
     """Refuse a masked array: its masked values would be taken for those below the mask.
 

@@ -135,14 +135,25 @@ def test_what_is_not_known_of_a_tree_that_was_replaced(forest, diabetes):
     before = model.predict_quantiles(X[:5])
     trained = tree.tree_
     tree.tree_ = collapse(trained, np.arange(trained.n_internal) > 0)
-    calls = [lambda: model.predict_quantiles(X[:5])]
-    calls.append((lambda: model.explain(X[:1])) if forest else (lambda: model.n_node_samples_))
-    for call in calls:
+    for method in [model.predict_quantiles, *[model.explain] * (forest is not None)]:
         with pytest.raises(ValueError, match=f"{name}.*: tree_ was replaced"):
-            call()
+            method(X[:5])
+    with pytest.raises(AttributeError, match="n_node_samples_: tree_ was replaced"):
+        _ = tree.n_node_samples_
     assert np.isfinite(model.predict(X)).all()
     tree.tree_ = trained
     np.testing.assert_array_equal(model.predict_quantiles(X[:5]), before)
+
+
+def test_attributes_that_cannot_be_known_are_missing(iris):
+    """Any other error would end `dir`, and with it the page of a notebook."""
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    model.tree_ = model.tree_.copy()
+    model.set_params(monotonic_cst=[1, 0])      # for the table of the next fit
+    with pytest.raises(AttributeError, match=r"monotonic_cst has shape \(2,\)"):
+        _ = model.encoded_monotonic_cst_
+    assert not {"n_node_samples_", "encoded_monotonic_cst_"} & {*dir(model)}
+    assert "given tree" in model._repr_html_().lower()
 
 
 def test_the_size_of_estimators_with_functions(iris):
