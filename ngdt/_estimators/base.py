@@ -129,6 +129,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
     def _scaled(self, tree, problem, run):
         """A given tree, checked, for the encoded targets, without the far ones."""
+        run.fitted["_is_given"] = True
         return run.far_targets.withdraw(resolve_given_tree(tree, problem, run.fitted["_targets"]))
 
     def _advance_stream(self, run, init, optimizers, resume):
@@ -156,7 +157,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         tree = run.far_targets.restore(run.result.tree)
         fitted = run.fitted | describe(
             run.problem, replace(run.result, tree=tree), run.fitted)
-        for name in ("_stream", "_edits"):
+        for name in ("_stream", "_edits", "_is_given"):
             vars(self).pop(name, None)
         vars(self).update(fitted)
 

@@ -105,7 +105,10 @@ class SummarizesTree:
             text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
         elif n:
             text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
-        sentences = [f"{text[0].upper()}{text[1:]}.", *_directions(self)]
+        sentences = [f"{text[0].upper()}{text[1:]}."]
+        if self._sample_summary.tree is not tree:
+            return "\n".join([*sentences, *_one_label(self)])      # what follows is of another tree
+        sentences += _directions(self)
         if _chosen(self):
             by_probabilities = ", or better probabilities"
             compared = _competition(
@@ -192,9 +195,9 @@ def _origin(estimator, tree):
     if estimator.candidates_:       # Ctrl-C came before one of them was chosen
         return InfoGain.noun
     init = estimator.init
+    if hasattr(estimator, "_is_given"):     # as a warm start gives the tree that is there
+        return _GIVEN
     if is_auto(init):
-        if estimator.baseline_kept_ and tree.n_nonzero > tree.n_internal:
-            return _GIVEN       # a warm start has kept the tree that was there
         first = next(iter(_optimizers(estimator)), None)
         if isinstance(first, str):
             first = OPTIMIZERS.get(first, SSGD)     # which "auto" stands for

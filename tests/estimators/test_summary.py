@@ -26,6 +26,7 @@ from ngdt import (
 from ngdt._util.numbers import format_number
 from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, RandomComplete
 from ngdt.optimizers import TAO, Annealed, Optimizer, OptimizerResult
+from ngdt.pruning import prune_at
 
 GOLDEN = Path(__file__).parents[1] / "persistence/golden"
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
@@ -129,19 +130,29 @@ def test_the_default_tree_has_the_kind_of_what_won():
 
 
 def test_a_tree_that_the_user_put_there_is_given():
-    model = fitted(optimizer="tao")
+    model = prune_at(fitted(optimizer="tao"), [1])
+    assert len(model.candidates_["candidate"]) > 1
     model.tree_ = GREEDY.tree_
     assert model.kind_ == "given tree"
     assert repr(model).endswith(": given tree: 3 leaves, depth 2>")
+    # Nothing else that is known of the training is true of it.
+    assert model.summary() == "Given tree: 3 leaves, depth 2, 2 nonzero weights."
 
 
-def test_a_tree_that_a_warm_start_keeps_is_given():
+def test_a_tree_that_a_warm_start_keeps_is_given(tmp_path):
     model = fitted(optimizer="tao", validation_fraction=None)
     assert model.tree_.n_nonzero > model.tree_.n_internal
     model.set_params(optimizer=Doubled(-1.0), validation_fraction=0.3, warm_start=True)
     with pytest.warns(UserWarning, match="^The initial tree was kept, a given tree: training"):
         model.fit(*IRIS)
     assert model.kind_ == "given tree"
+    # Nothing is trained, here and of axis-parallel splits.
+    assert model.set_params(optimizer=None).fit(*IRIS).kind_ == "given tree"
+    greedy = fitted(init="pruned", optimizer=None).set_params(init="auto", warm_start=True)
+    greedy.set_params(optimizer="regrow").partial_fit(*IRIS)
+    ngdt.save(greedy, tmp_path / "model.ngdt")
+    assert greedy.kind_ == ngdt.load(tmp_path / "model.ngdt").kind_ == "given tree"
+    assert greedy.set_params(warm_start=False).fit(*IRIS).kind_ == "pruned greedy tree"
 
 
 def test_unfitted_estimators_have_no_kind_and_no_summary():
