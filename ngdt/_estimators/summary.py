@@ -291,7 +291,9 @@ def _fewer_weights(estimator):
 
 def _kept(estimator):
     """The sentence on a tree that was kept in place of the trained one."""
-    kind = estimator.kind_.replace(",", "")
+    # Of an edited tree, which may be a single leaf by now, the sentence on the edits comes after.
+    kind = _origin(estimator, estimator.tree_) if hasattr(estimator, "_edits") else (
+        estimator.kind_.replace(",", ""))
     if _chosen(estimator):
         return (f"A {kind} was kept: it was better than the tree that the optimizer trained, as "
                 "summary() shows.")

@@ -274,6 +274,13 @@ def test_summary_of_named_methods(parameters, text):
     assert fitted(**parameters).summary().endswith(text)
 
 
+def test_what_was_kept_is_what_it_was_before_edits():
+    model = prune_at(fitted(optimizer=Doubled(-1.0), validation_fraction=0.3), [0])
+    assert model.summary().splitlines() == [
+        "Single leaf.", "The initial tree was kept, a greedy tree: training made it worse.",
+        "It was then pruned at the nodes [0]."]
+
+
 def test_kept_score_bands_have_no_article():
     X = np.random.default_rng(0).normal(size=(300, 2))
     with pytest.warns(UserWarning, match="^The initial tree was kept, score bands: training"):
