@@ -76,9 +76,14 @@ class HasParameters:
         Raises
         ------
         ValueError
-            If there is no such parameter, or no object that could have it.
+            If there is no such parameter, or no object that could have it, or if a value is the
+            estimator itself.
         """
         for key in params:
+            if params[key] is self:     # which could neither be written nor cloned
+                raise ValueError(
+                    f"{key} must not be the estimator itself. To go on from a fitted tree, set "
+                    f"{key}=tree.tree_ or warm_start=True")
             name, is_nested, _ = key.partition("__")
             value = params.get(name, getattr(self, name, None))
             if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):

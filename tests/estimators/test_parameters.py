@@ -114,6 +114,14 @@ def test_init_may_be_a_fitted_estimator(iris):
         np.testing.assert_array_equal(frozen.fit(X, y).predict(X), fitted.predict(X))
 
 
+def test_no_estimator_is_its_own_init(iris):
+    """It could neither be written nor cloned, nor get another init."""
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    with pytest.raises(ValueError, match=r"init must not be the estimator itself.*=tree\.tree_"):
+        model.set_params(optimizer="tao", init=model)
+    assert repr(model.set_params(init=model.tree_)).startswith("<ObliqueTreeClassifier(init=Tree(")
+
+
 def test_a_fitted_regressor_as_init_keeps_its_units(diabetes):
     X, y = diabetes
     X = X.astype(np.float32)
