@@ -27,7 +27,7 @@ from ngdt._estimators.resolve import (
     resolve_optimizers,
 )
 from ngdt._estimators.run import running
-from ngdt._estimators.summary import SummarizesTree
+from ngdt._estimators.summary import GIVEN, SummarizesTree
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -79,7 +79,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 named_candidates(problem, optimizers, not is_auto(self.max_depth), leaves),
                 self.validation_fraction, leaves=leaves, seconds_per_sample=run.seconds_per_sample)
             return
-        init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
+        init = self._initial(run, optimizers, resume)
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
@@ -100,7 +100,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
             optimizers = resolve_optimizers(
                 self, resolve_leaves(self, run.fitted["_table"], problem))
-            init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
+            init = self._initial(run, optimizers, resume)
             if isinstance(init, Tree):
                 if self._loses_slopes(init, optimizers):
                     warn("partial_fit replaced the linear leaves of the present tree by constant "
@@ -117,6 +117,12 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         run.warn()
         return self
 
+    def _initial(self, run, optimizers, resume):
+        """The initializer, or the tree, that training starts from; `kind_` may be its noun."""
+        init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
+        run.fitted["_noun"] = getattr(init, "noun", GIVEN)
+        return init
+
     def _loses_slopes(self, init, optimizers):
         """Return whether optimizers replace the linear leaves of a given tree."""
         return self.leaf == "auto" and init.slopes is not None and not all(
@@ -129,7 +135,6 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
 
     def _scaled(self, tree, problem, run):
         """A given tree, checked, for the encoded targets, without the far ones."""
-        run.fitted["_is_given"] = True
         return run.far_targets.withdraw(resolve_given_tree(tree, problem, run.fitted["_targets"]))
 
     def _advance_stream(self, run, init, optimizers, resume):
@@ -157,7 +162,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         tree = run.far_targets.restore(run.result.tree)
         fitted = run.fitted | describe(
             run.problem, replace(run.result, tree=tree), run.fitted)
-        for name in ("_stream", "_edits", "_is_given"):
+        for name in ("_stream", "_edits", "_noun"):
             vars(self).pop(name, None)
         vars(self).update(fitted)
 

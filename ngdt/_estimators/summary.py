@@ -32,7 +32,7 @@ _MAX_KEPT = 0.8
 # Nonzero weights of a split on average, above which splits of a table are long to read.
 _MAX_WEIGHTS = 10
 # Noun for an initial tree that is none of an initializer.
-_GIVEN = "given tree"
+GIVEN = "given tree"
 
 
 class ShowsSummary:
@@ -184,7 +184,7 @@ class SummarizesForest:
 def _origin(estimator, tree):
     """Origin of a tree with splits."""
     if estimator._sample_summary.tree is not tree:      # the user has replaced it
-        return _GIVEN
+        return GIVEN
     names = [] if estimator.baseline_kept_ else _trained_by(estimator)
     if names:
         return f"tree trained as a whole by {' and '.join(names)}"
@@ -194,9 +194,9 @@ def _origin(estimator, tree):
                      if chosen.startswith(kind.noun)), Pruned.noun)
     if estimator.candidates_:       # Ctrl-C came before one of them was chosen
         return InfoGain.noun
-    init = estimator.init
-    if hasattr(estimator, "_is_given"):     # as a warm start gives the tree that is there
-        return _GIVEN
+    if hasattr(estimator, "_noun"):
+        return estimator._noun
+    init = estimator.init       # of trees of partitions, and of earlier files
     if is_auto(init):
         first = next(iter(_optimizers(estimator)), None)
         if isinstance(first, str):
@@ -204,7 +204,7 @@ def _origin(estimator, tree):
         init = getattr(first, "default_init", InfoGain.name)
     if isinstance(init, str):
         init = INITIALIZERS.get(init, Initializer)
-    return getattr(init, "noun", _GIVEN)
+    return getattr(init, "noun", GIVEN)
 
 
 def _optimizers(estimator):

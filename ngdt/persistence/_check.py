@@ -215,12 +215,12 @@ def _(summary: SampleSummary):
 def _(model: ObliqueTree):
     is_classifier = isinstance(model, ClassifierData)
     of_task = set() if is_classifier else {"_leaf_quantiles"}
-    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, {"_draw", "_edits", "_is_given"}):
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, {"_draw", "_edits", "_noun"}):
         return
     size = _check_table_attributes(model)
     require("tree_", is_tree(model.tree_, *size))
     require("_edits", is_of(list, str, getattr(model, "_edits", [])))
-    require("_is_given", getattr(model, "_is_given", True) is True)
+    require("_noun", isinstance(getattr(model, "_noun", ""), str))
     draw = getattr(model, "_draw", (0, False, None))
     require("_draw", isinstance(draw, tuple) and [*map(type, draw)] in (
         [int, bool, int], [int, bool, type(None)]))

@@ -155,6 +155,15 @@ def test_a_tree_that_a_warm_start_keeps_is_given(tmp_path):
     assert greedy.set_params(warm_start=False).fit(*IRIS).kind_ == "pruned greedy tree"
 
 
+def test_parameters_that_are_set_later_do_not_change_the_kind():
+    model = fitted(init="oc1", optimizer=None)
+    text = model.summary()
+    model.set_params(init="random_complete", optimizer="tao")
+    assert model.kind_ == "greedy oblique tree"
+    assert model.summary() == text
+    assert model.set_params(optimizer=None).fit(*IRIS).kind_ == "random tree"
+
+
 def test_unfitted_estimators_have_no_kind_and_no_summary():
     for model in (ObliqueTreeClassifier(), ObliqueForestClassifier(), ObliqueBoostingRegressor()):
         with pytest.raises(NotFittedError):
