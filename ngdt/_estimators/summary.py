@@ -94,9 +94,8 @@ class SummarizesTree:
         Returns
         -------
         str
-            A few sentences, one in a line: the kind of the tree (`kind_`), its size, the columns
-            of `monotonic_cst`, and what `candidates_` or `baseline_kept_` tell. Candidates are rows
-            of a table.
+            A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
+            `candidates_` or `baseline_kept_` tell. Candidates are rows of a table.
         """
         check_is_fitted(self)
         tree, text = self.tree_, self._outcome()
@@ -108,7 +107,6 @@ class SummarizesTree:
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if self._sample_summary.tree is not tree:
             return "\n".join([*sentences, *_one_label(self)])      # what follows is of another tree
-        sentences += _directions(self)
         if _chosen(self):
             by_probabilities = ", or better probabilities"
             compared = _competition(
@@ -172,7 +170,7 @@ class SummarizesForest:
         kinds = self.kind_.removeprefix("forest: ")
         edits = Counter(each for tree in self for each in getattr(tree, "_edits", ()))
         return "\n".join([
-            f"{self._outcome().capitalize()} in all: {kinds}.", *_directions(self),
+            f"{self._outcome().capitalize()} in all: {kinds}.",
             *_competition(self, "The numbers of each kind were chosen on held-out samples:"),
             *(f"{count(n, 'tree')}: {each}" for each, n in edits.items())])
 
@@ -242,23 +240,6 @@ def _candidates(estimator):
 def _chosen(estimator):
     """Row of the candidate that won by default; an empty one if there was no competition."""
     return next((row for row in _candidates(estimator) if row.get("chosen")), {})
-
-
-def _directions(estimator):
-    """The sentence on `monotonic_cst`, if there is any: of two classes, it is about the second."""
-    if getattr(estimator, "monotonic_cst", None) is None:
-        return []
-    directions, names = estimator.encoded_monotonic_cst_, estimator.encoded_feature_names_
-    told = []
-    for direction, verb in ((1, "fall"), (-1, "rise")):
-        columns = [names[j] for j in np.flatnonzero(directions == direction)]
-        if columns:
-            more = [f"{len(columns) - 5} more"] * (len(columns) > 5)
-            told.append(f"does not {verb} with {', '.join([*columns[:5], *more])}")
-    predicted = "prediction"
-    if is_classifier(estimator):
-        predicted = f"probability of {estimator.classes_.tolist()[1]!r}"
-    return [f"The {predicted} {' and '.join(told)} (monotonic_cst)."] if told else []
 
 
 def _one_label(estimator):

@@ -245,23 +245,6 @@ def test_summary_says_how_to_get_shorter_splits():
     assert of_numbers.summary().endswith(OTHERWISE)
 
 
-@pytest.mark.parametrize(("cst", "sentence"), [
-    ([1, 0, -1, -1], "does not fall with x0 and does not rise with x2, x3"),
-    ([0, 1, 0, 0], "does not fall with x1")])
-def test_summary_names_the_class_and_the_columns_of_monotone_trees(cst, sentence):
-    X, y = load_iris(return_X_y=True)
-    for of, estimator, targets in [
-            ("probability of 'b'", ObliqueTreeClassifier(), np.where(y == 1, "a", "b")),
-            ("prediction", ngdt.ObliqueForestRegressor(2), y)]:
-        estimator.set_params(optimizer=None, max_depth=1, monotonic_cst=cst)
-        _, line, *_ = estimator.fit(X, targets).summary().splitlines()
-        assert line == f"The {of} {sentence} (monotonic_cst)."
-    unbound = ObliqueTreeClassifier(optimizer=None, monotonic_cst=[0] * 4).fit(X, y)
-    assert "\n" not in unbound.summary()
-    wide = ObliqueTreeRegressor(optimizer=None, monotonic_cst=[1] * 12).fit(np.hstack([X] * 3), y)
-    assert "with x0, x1, x2, x3, x4, 7 more (" in wide.summary()
-
-
 @pytest.mark.parametrize(("columns", "text"), [
     ({"error": [np.nan] * 4}, "It was not compared with other trees."),
     ({"error": None}, "It was not compared with other trees."), ({"chosen": None}, "")])
