@@ -49,7 +49,7 @@ STRINGS = r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 C_COMMENTS = r"/\*(?:.|\n)*?\*/|//.*|\#include.*|\#if.*"
 COMMENTS = {".pyx": r"#.*", ".c": C_COMMENTS, ".h": C_COMMENTS}
 OPERATOR = r"(?<=\s)(?:[-+*|&]=|//|<<|>>|&&|\|\||[-+*/%<>&|]|[<>=!]=)(?=\s)"
-WORD = r"\b(?:and|or|not(?=\ )\ |True|False|f?min(?=\()|f?max(?=\())(?<!\.)"
+WORD = r"\b(?:(?:and|or|True|False)\b|not\ |f?(?:min|max)(?=\())"
 NUMBER = r"(?<![\w.:])(?:0\.0f?|1\.0f?|0\.5|2\.0|[012])(?![\w.])"
 # No arithmetic, or none that changes a result.
 SKIPPED_LINE = re.compile(

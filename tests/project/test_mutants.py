@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
      ["not  ", "% +", "2 3", "and or", "fmin fmax", "<= <", "1.0 0.0", "2 3", "+= -=", "<< >>"]),
     ("a.pyx", "from a cimport b\ncdef class A(B):\n    n = <int32_t *> &values[1] if a != b\n",
      ["1 0", "!= =="]),
+    ("a.pyx", "order = x.max(origin) and not notes\n", ["max min", "and or", "not  "]),
     ("a.c", "/* a + 1\n * 2 */\nfloat f(float *x) { return *x * 0.5f + 1.0f; } // 1\n",
      ["* /", "+ -", "1.0f 0.0f"]),
     ("a.h", "#if A == 1\n#define F(x)  \\\n    x + 1\n#endif\n", ["+ -", "1 0"]),
