@@ -70,6 +70,19 @@ def test_automatic_choice_by_the_ranges(ranges, chosen):
     assert (len(np.unique(auto.scale[varies])) == 1) == (chosen == "global")
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**-9])
+@pytest.mark.parametrize(("sizes", "chosen"), [
+    ([1.0] * 450 + [3.0] * 150, "global"), ([1.0] * 450 + [5.0] * 150, True),
+    ([0.2] * 150 + [1.0] * 450, True), ([0.0] * 300 + [1.0] * 260 + [9.0] * 20, "global"),
+    ([1.0] * 511, True)])
+def test_automatic_choice_by_the_sizes_of_wide_sparse_data(sizes, chosen, unit):
+    values = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (9, len(sizes)))
+    values[0] = 1.0
+    X = sparse.csr_array(unit * values * sizes)
+    auto, same = (Scaling.fit(X, np.ones(9), choice) for choice in ("auto", chosen))
+    np.testing.assert_array_equal(auto.scale, same.scale)
+
+
 @FORMS
 @pytest.mark.parametrize("standardize", [True, "global", "auto", False])
 def test_rows_of_no_weight_do_not_exist(form, standardize):

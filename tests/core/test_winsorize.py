@@ -198,6 +198,7 @@ def test_far_targets_of_squared_errors_are_winsorized():
     assert last == y[np.arange(50) != 3].max()
     assert near.y.max() == near.y[3] == 0.5 * last + 0.5 * far
     assert near.winsorized is near
+    np.testing.assert_array_equal(problem_of(X, -y, SquaredLoss()).winsorized.y, -near.y)
     for loss in (AbsoluteLoss(), HuberLoss(1.0)):
         problem = problem_of(X, y, loss)
         assert problem.winsorized is problem

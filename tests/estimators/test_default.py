@@ -122,8 +122,8 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf):
         assert table["chosen"] == [sure > unsure, sure == unsure, False]
 
 
-def winner_of(**n_errors_and_squares):
-    """Name of the winner among candidates with so many errors and such squared errors.
+def choice_of(**n_errors_and_squares):
+    """Choice between candidates with so many errors and such squared errors.
 
     A lead of so many errors is the square root of them, in standard errors.
     """
@@ -135,7 +135,11 @@ def winner_of(**n_errors_and_squares):
         n_errors, square = n_errors_and_squares[each.name]
         error = (np.arange(400) < n_errors).astype(float)
         choice.scores[each].append(Score(error, error + square, error))
-    return choice.ranked()[0].name
+    return choice
+
+
+def winner_of(**n_errors_and_squares):
+    return choice_of(**n_errors_and_squares).ranked()[0].name
 
 
 @pytest.mark.parametrize(("more", "winner"), [(0, "sure"), (1, "sure"), (2, "few"), (5, "few")])
@@ -150,6 +154,14 @@ def test_the_winner_so_far_stays_unless_another_is_clearly_better(fewer, winner)
     # One that is not clearly better than the first one does not hold a place.
     assert winner_of(first=(11, 0.1), second=(10, 0.1), third=(10 - fewer, 0.1)) == (
         "third" if fewer > 1 else "first")
+
+
+@pytest.mark.parametrize(("more", "n_surer", "stays"), [
+    (-1, 0, True), (0, 0, False), (0, 1, True), (1, 3, False), (1, 4, True)])
+def test_who_is_surer_may_win_with_as_many_errors_or_hardly_more(more, n_surer, stays):
+    choice = choice_of(first=(10, 1.0), second=(10 + more, 1.0 * (np.arange(400) >= n_surer)))
+    assert choice.may_win(choice.candidates[1]) == stays
+    assert choice.may_win(choice.first)
 
 
 def test_candidates_that_are_no_better_leave_the_race(compete):

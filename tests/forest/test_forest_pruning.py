@@ -183,6 +183,7 @@ def test_the_standard_error_is_that_of_the_paired_difference(is_classifier):
     y = np.eye(2)[random.integers(0, 2, 50)] if is_classifier else random.normal(size=(50, 2))
     one, other = y + random.normal(size=(2, 50, 2))
     weight = np.where(np.arange(50) < 40, 3.0, 0.0)
+    one[40:] = 1e200    # whose square overflows
     scale = np.ones(2) if is_classifier else y[:40].std(axis=0)
     samples = HeldOut(None, y, weight, np.zeros(2), scale, is_classifier)
     if is_classifier:
