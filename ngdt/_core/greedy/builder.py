@@ -102,7 +102,7 @@ def build(strategy, samples: np.ndarray, problem) -> GrownTree:
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
     # equal gains, the counter puts the leaf that was added first to the front.
     splittable, counter = [], count()
-    n_levels = limits.max_depth or max(1, len(samples).bit_length())
+    n_levels = limits.max_depth or len(samples).bit_length()
     max_depth = inf if limits.max_depth is None else limits.max_depth
     least = max(limits.min_samples_split, 2 * limits.min_samples_leaf)
     n_searched = 0
@@ -132,7 +132,7 @@ def build(strategy, samples: np.ndarray, problem) -> GrownTree:
     except KeyboardInterrupt as error:
         if root.children is None:
             split = error.split if isinstance(error, SplitStopped) else root.split
-            if split is None or split.gain < min_gain or max_leaf_nodes == 1:
+            if split is None or split.gain < min_gain:
                 raise KeyboardInterrupt from error  # the tree of a trained split is not this one
             root.split = split
             _divide(root, strategy)
