@@ -151,7 +151,7 @@ def collapse_pure(tree, targets):
     np.maximum.at(high, m + leaf, y)
     wrong = m + np.unique(leaf[(predicted[leaf] != y).any(axis=1)])
     low[wrong], high[wrong] = -np.inf, np.inf
-    reached = np.arange(2 * m + 1)  # a leaf of the subtree, reached by samples if any is
+    reached = identity(tree)     # a leaf of the subtree, reached by samples if any is
     replacement = identity(tree)
     for node, children in children_first(tree):
         low[node], high[node] = low[children].min(axis=0), high[children].max(axis=0)

@@ -33,7 +33,7 @@ def replace_subtrees(tree, replacement):
     `replacement` has the replacement of each node and leaf; leaves are counted after the nodes.
     """
     m = tree.n_internal
-    if (replacement == np.arange(2 * m + 1)).all():
+    if (replacement == identity(tree)).all():
         return tree
     for node in range(m - 1, -1, -1):
         replacement[node] = replacement[replacement[node]]
