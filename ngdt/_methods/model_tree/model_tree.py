@@ -220,7 +220,7 @@ class _Grown:
         self.data = ScaledSamples(problem, _varying(linear.used_features(None, problem), problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
-        self._unit = 1.0 if classes else self._squared_error_of_mean(problem.training_samples)
+        self._unit = 1.0 if classes else self._squared_error_of_mean()
         self._penalties = penalties if is_auto else np.array([float(params.penalty)])
         self._root_penalties = ROOT_PENALTIES if is_auto and not classes else None
         tree = None
@@ -256,8 +256,9 @@ class _Grown:
             activity=problem.control.activity.part(0.5))
         self._sequences = [sequence_of_costs(tree, losses) for losses in self.models.losses.T]
 
-    def _squared_error_of_mean(self, samples):
-        """Squared error of a sample where the mean is predicted."""
+    def _squared_error_of_mean(self):
+        """Squared error of a training sample where the mean is predicted."""
+        samples = self.problem.training_samples
         y, weight = self.problem.y[samples], self.data.weight[samples]
         return max(np.finfo(float).tiny, np.average(
             ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
