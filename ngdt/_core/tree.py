@@ -480,7 +480,8 @@ class Tree(FlatTree):
         -------
         ndarray of int32, shape (n_samples,)
         """
-        tree, n = self._form_for(data, data.n_samples) if self.is_sparse else self, data.n_samples
+        n = data.n_samples
+        tree = self._form_for(data, n) if self.is_sparse else self
         parts = map_ranges(
             lambda first, stop: tree._route(
                 data, None if stop - first == n else np.arange(first, stop, dtype=np.int32), None),
