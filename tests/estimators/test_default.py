@@ -16,6 +16,7 @@ from ngdt._selection import default as _default
 from ngdt._selection import policy
 from ngdt._selection.candidates import CONSTANT, Leaves, default_candidates
 from ngdt._selection.default import best_tree
+from ngdt._selection.sample import most_to_compare_on
 from ngdt._selection.train import Candidate
 from ngdt._training import folds as _folds
 from ngdt._training.choice import Choice
@@ -286,10 +287,27 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
     (table(100, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], SHRUNK, "pruned"]),
+    (table(100, p=4097, loss="squared_error"), [*REGRESSION, "ssgd", SHRUNK, "pruned"]),
     (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected
+
+
+GREEDY = "tao C=10"
+
+
+@pytest.mark.parametrize(("n", "directions", "expected"), [
+    (100, [1, 1, -1], [GREEDY]),
+    (100, [1, 0, -1], [GREEDY, "annealed depth=6, tao, 2 free levels"]),
+    (2000, [1, 1, -1], ["annealed depth=8, tao, 0 free levels", GREEDY]),
+    (2000, [1, 0, -1], ["annealed depth=8, tao, 3 free levels", GREEDY])])
+def test_candidates_that_have_to_be_monotone(n, directions, expected, monkeypatch):
+    given = make_problem(np.arange(3.0 * n).reshape(n, 3), np.arange(n), "squared_error",
+                         directions=np.array(directions))
+    for most, found in ((3, expected), (2, [GREEDY])):
+        monkeypatch.setattr("ngdt._selection.candidates.MAX_SOFT_FEATURES", most)
+        assert names(given) == [*found, PRUNED]
 
 
 LOGISTIC = ["linear model", "model tree"]
@@ -414,6 +432,11 @@ def test_soft_trees_are_shown_mixed_samples_of_some_thousand_images(given, is_mi
     assert (soft.name == "annealed depth=8, mixed") == is_mixed
     for optimizers in (soft.optimizers, soft.final or soft.optimizers):
         assert (optimizers[0].mixing > 0) == is_mixed
+
+
+@pytest.mark.parametrize(("p", "most"), [(1, 100_000), (400, 30_000), (4000, 15_000)])
+def test_the_more_features_the_fewer_samples_are_compared_on(p, most):
+    assert most_to_compare_on(table(4, p=p)) == most
 
 
 def test_few_samples_get_few_steps():

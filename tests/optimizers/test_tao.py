@@ -16,7 +16,7 @@ from helpers import StopAt, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
-from ngdt._methods.tao.weights import with_unit_norm
+from ngdt._methods.tao.weights import dense_vector, with_unit_norm
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.parallel import Threads
@@ -281,31 +281,45 @@ def test_when_training_ends_and_what_is_kept(goals, n_passes, best, monkeypatch)
     assert run.best[1] is trees[best]
 
 
-def test_the_objective_is_what_it_says():
+@pytest.mark.parametrize(("penalty", "size"), [("l1", np.abs), ("l2", lambda w: 0.5 * w**2)])
+def test_the_objective_is_what_it_says(penalty, size):
     problem, X, y = iris()
+    optimizer = TAO(0.3, penalty=penalty, alpha=0.25, max_iter=1)
     tree = ObliqueTreeClassifier(
-        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_iter=1), standardize=False,
-        validation_fraction=None).fit(X, y)
+        max_depth=3, optimizer=optimizer, standardize=False, validation_fraction=None).fit(X, y)
     passes = tree.history_
     share = np.asarray(tree.decision_path(X).mean(axis=0)).ravel()
-    penalty = share**0.25 @ np.abs(tree.tree_.densify().weights).sum(axis=1)
+    penalty = share**0.25 @ size(tree.tree_.densify().weights).sum(axis=1)
     errors = (tree.predict(X) != y).sum()
     # Pruning takes away what has a penalty and no effect.
     assert passes["objective"][0] >= 0.3 * errors + penalty - 1e-9
-    run = _run(tree.tree_, problem.replace(standardize=False), TAO(0.3, alpha=0.25))
-    penalty = share**0.25 @ np.abs(
+    run = _run(tree.tree_, problem.replace(standardize=False), optimizer)
+    penalty = share**0.25 @ size(
         with_unit_norm(tree.tree_, np.ones(4)).densify().weights).sum(axis=1)
     assert run._metrics()["objective"] == pytest.approx(0.3 * errors + penalty)
 
 
-def test_a_reversed_split_between_neighbouring_numbers():
+@pytest.mark.parametrize("y", [[[0.0], [1.0]], [[1.0], [0.0]]])
+def test_a_split_between_neighbouring_numbers_either_way(y):
     low, high = 1.0, np.nextafter(1.0, 2.0)
-    problem = Problem(np.array([[low], [high]]), np.array([[1.0], [0.0]]), LogLoss(), 2, np.ones(2))
+    problem = Problem(np.array([[low], [high]]), np.array(y), LogLoss(), 2, np.ones(2))
     start = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     run = _run(start, problem, TAO(node="axis"))
     run.tree = start
     run._fit_nodes(np.array([0]))
     assert problem.errors(run.tree, np.arange(2, dtype=np.int32)).sum() == 0
+    np.testing.assert_array_equal(
+        run.reached, problem.apply(run.tree, run.samples_by_leaf.samples))
+
+
+def test_a_split_on_one_feature_that_saves_nothing_is_none():
+    X, y = np.arange(3.0)[:, None], np.array([[1.0], [0.0], [1.0]])
+    start = Tree([[1.0]], [0.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    run = _run(start, Problem(X, y, LogLoss(), 2, np.ones(3)), TAO(node="axis"))
+    run.tree = start
+    run._fit_nodes(np.array([0]))
+    assert run.tree.n_nonzero == 0
+    assert run.tree.apply(X).tolist() == [1, 1, 1]
 
 
 def _grown(problem, depth):
@@ -380,6 +394,12 @@ def test_sparse_weights_train_the_same_tree(node, digits, monkeypatch):
     monkeypatch.setattr("ngdt._methods.tao.weights._MAX_SMALL", 0)
     assert model.fit(X, y).tree_ == dense
     assert dense.n_nonzero < 0.125 * dense.n_internal * X.shape[1]
+
+
+def test_the_weight_vector_of_a_node_is_its_row():
+    weights = np.random.default_rng(0).integers(0, 2, (4, 9)) * 1.5
+    for form in (np.asarray, sparse.csr_array):
+        assert_array_equal([dense_vector(form(weights), node) for node in range(4)], weights)
 
 
 def test_nothing_is_left_that_no_sample_reaches():

@@ -172,6 +172,10 @@ def test_splits_without_gain_go_at_any_positive_alpha():
     assert prune_cost_complexity(STUMP, X, y, 0.0, loss="squared_error") is STUMP
     assert prune_cost_complexity(STUMP, X, y, 1e-9, loss="squared_error").n_leaves == 1
     assert prune_cost_complexity(STUMP, X[:2], y[:2], 1e-9, loss="squared_error").n_leaves == 1
+    # Of splits that go at the same alpha, only the highest is listed.
+    chain = Tree([[1.0], [1.0]], [0.0, 1.5], [~0, ~1], [1, ~2], [[3.0], [3.0], [3.0]])
+    path = cost_complexity_pruning_path(chain, X, np.full(4, 3.0), loss="squared_error")
+    assert path.ccp_alphas.tolist() == [0.0, 0.0]
 
 
 def test_targets_far_from_zero():
