@@ -111,7 +111,7 @@ class SGDRun:
         self.training_samples = problem.training_samples
         self.validation_samples = problem.validation_samples
         self.probe = representative_samples(self.training_samples)
-        self.nu = self._nu(self.probe, input_scale.spread)
+        self.nu = self._nu(input_scale.spread)
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
         self.epochs = number_of_epochs(params, self.n_steps, len(problem.varying))
@@ -123,11 +123,11 @@ class SGDRun:
         self.progress = Progress(params, problem, self.epochs)
         self.best = None
 
-    def _nu(self, samples, spread):
+    def _nu(self, spread):
         if self.params.nu != "auto":
             return float(self.params.nu)
         problem = self.problem
-        largest = problem.loss.extremes(self.tree.values, problem.y[samples])[1]
+        largest = problem.loss.extremes(self.tree.values, problem.y[self.probe])[1]
         # Weight vectors of norm sqrt(nu) must fit float32, even if all samples are equal.
         return float(np.clip((2.0 * largest.mean() / spread) ** 2, TINY, 1.0 / TINY))
 
@@ -135,14 +135,13 @@ class SGDRun:
         """Shrink the weight vectors until almost all samples that can have a gradient have one."""
         order = np.resize(self.probe, self.batch_size * -(-_N_PROBE_SAMPLES // self.batch_size))
         zero_rates = np.zeros(len(order) // self.batch_size)
-        factors = [1.0, 0.5, 0.25, 0.125, 0.0625]
         shares = []
-        for factor in factors:
-            self.trainer.tree.scale(factor if factor == 1.0 else 0.5)
+        for factor in (1.0, 0.5, 0.5, 0.5, 0.5):
+            self.trainer.tree.scale(factor)
             shares.append(self.trainer.epoch(order, zero_rates, zero_rates)["gradient_share"])
         chosen = next(
             i for i, share in enumerate(shares) if share >= _MIN_GRADIENT_SHARE * shares[-1])
-        self.trainer.tree.scale(factors[chosen] / factors[-1])
+        self.trainer.tree.scale(2.0 ** (len(shares) - 1 - chosen))
 
     def train(self):
         """Run the epochs of Algorithm 1."""
