@@ -92,8 +92,8 @@ class Choice:
         """Mean error of a candidate, and the standard error of the mean; NaN without folds."""
         if not self.scores[candidate]:
             return np.nan, np.nan
-        weight = np.concatenate([fold.sums(fold.weight) for fold, _ in zip(
-            self.folds, self.scores[candidate], strict=False)])
+        folds = self.folds[:len(self.scores[candidate])]
+        weight = np.concatenate([fold.sums(fold.weight) for fold in folds])
         unit = power_of_two(weight.max())   # squares of large weights overflow
         weight, errors = weight / unit, self.values(candidate, of) / unit
         mean = errors.sum() / weight.sum()
