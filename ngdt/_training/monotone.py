@@ -32,8 +32,7 @@ def against(effects, direction):
         move in their directions.
     """
     upward = effects * direction
-    rising = upward > 0.0
-    return upward < 0.0 if upward.sum() >= 0.0 else rising
+    return upward < 0.0 if upward.sum() >= 0.0 else upward > 0.0
 
 
 def freed(tree, problem):
