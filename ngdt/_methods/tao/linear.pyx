@@ -69,7 +69,7 @@ cdef class LinearSolver:
         elif data.is_sparse and data.n_features > MAX_DENSE_FEATURES:
             self.kind = SparseDescent
         else:
-            self.kind = _CoordinateDescent
+            self.kind = CoordinateDescent
         self.tol, self.max_steps = tol, max_steps
 
     def fit(self, samples, target, cost, weights, double intercept):
@@ -139,7 +139,7 @@ cdef class WorkingSetFit(NewtonFit):
         return count
 
 
-cdef class _CoordinateDescent(WorkingSetFit):
+cdef class CoordinateDescent(WorkingSetFit):
     """Steps within a working set of features, by a matrix of their second derivatives."""
 
     cdef int32_t[::1] place         # where each feature is among them, else -1
