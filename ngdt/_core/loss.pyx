@@ -41,7 +41,7 @@ cdef class Loss:
     Attributes
     ----------
     name : str
-        As parameters of the estimators.
+        As in the parameter `loss` of the estimators.
     is_classifier : bool
         Whether targets are classes.
     is_squared : bool

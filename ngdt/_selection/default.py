@@ -78,8 +78,8 @@ class _Race:
         self.choice = Choice(candidates, self.greedy.folds, self.greedy.deadline)
         self.seconds = None     # that the greedy trees of all samples take, once this is known
         self.training = None    # the candidate that is trained on all samples
-        # Of those that were: the loss there, the squared error of the probabilities of classes, the
-        # candidate, its tree, and its history.
+        # Of those that were: the loss there (of classes, the squared error of the probabilities),
+        # the candidate, its tree, and its history.
         self.trained, self.strengths = [], {}
 
     def run(self):
