@@ -126,8 +126,7 @@ def large_leaves(tree, count, min_samples_leaf):
     left, right = ~tree.children_left, ~tree.children_right
     pairs = (left >= 0) & (right >= 0)
     left, right = left[pairs], right[pairs]
-    both_small = ~keep[left] & ~keep[right]
-    left, right = left[both_small], right[both_small]
+    # The larger of two is kept in any case if one of them is large.
     keep[np.where(count[left] >= count[right], left, right)] |= count[left] + count[right] > 0
     if not keep.any():
         keep[count.argmax()] = True
@@ -150,9 +149,7 @@ def forbidden_splits(tree, limits, count, targets):
     ndarray of bool, shape (n_internal,)
     """
     m = tree.n_internal
-    forbidden = np.zeros(m, dtype=bool)
-    if limits.min_samples_split > 2:
-        forbidden |= sums_below(tree, count)[:m] < limits.min_samples_split
+    forbidden = sums_below(tree, count)[:m] < limits.min_samples_split
     if limits.min_impurity_decrease > 0:
         impurity = node_impurities(tree, targets)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)

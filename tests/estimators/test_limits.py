@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import in_nightly
+from helpers import examples, in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._training.problem import Limits
+from ngdt._training.size_limits import forbidden_splits, large_leaves
 from ngdt.initializers import CO2, INITIALIZERS, OC1, GreedyLP, InfoGain, SoftGreedy
 from ngdt.optimizers import (
     GTO,
@@ -20,6 +24,7 @@ from ngdt.optimizers import (
     EndToEnd,
     Regrow,
 )
+from ngdt.testing.strategies import trees
 
 # Fast versions; what is not here is fast enough as it is.
 INITS = {"co2": CO2(optimizer=SGD(epochs=3)), "oc1": OC1(1, n_jumps=1),
@@ -214,3 +219,20 @@ def test_limits_beyond_the_data_leave_one_leaf(n):
     model = ObliqueTreeClassifier(min_samples_leaf=10, random_state=0).fit(X, y)
     assert model.get_n_leaves() == 1
     assert_array_equal(model.n_node_samples_, [n])
+
+
+@examples(4)
+@given(trees(n_internal=st.integers(0, 7)), st.integers(0, 2**16))
+def test_leaves_and_splits_of_too_few_samples(tree, seed):
+    """Of two small siblings, the larger one is kept."""
+    count = np.random.default_rng(seed).integers(0, 4, tree.n_leaves)
+    keep = count >= 3
+    for left, right in zip(~tree.children_left, ~tree.children_right, strict=True):
+        if min(left, right) >= 0 and max(count[[left, right]]) in (1, 2):
+            keep[left if count[left] >= count[right] else right] = True
+    if not keep.any():
+        keep[count.argmax()] = True
+    assert_array_equal(large_leaves(tree, count, 3), keep)
+    n_samples = count @ (tree.ancestors().toarray() != 0)
+    assert_array_equal(
+        forbidden_splits(tree, Limits(min_samples_split=4), count, None), n_samples < 4)
