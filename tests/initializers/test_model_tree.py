@@ -348,6 +348,19 @@ def test_features_and_penalty():
     assert set(np.flatnonzero(tree.weights.any(axis=0))) <= {2, 8}
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_large_nodes_are_split_by_some_of_their_samples(form, monkeypatch):
+    X = np.random.default_rng(0).uniform(-1, 1, (900, 3))
+    problem = make_problem(form(X), np.abs(X[:, 1]) + X[:, 0], "squared_error", max_depth=1)
+    monkeypatch.setattr(grow, "_MAX_SAMPLES", 300)
+    grown = _Grown(problem, _Growth(ModelTree(), 1.0)).tree
+    assert grown.weights.tolist() == [[0.0, 1.0, 0.0]]
+    assert abs(grown.thresholds[0]) < 0.1
+    fitted = ObliqueTreeRegressor(1, init=ModelTree(), optimizer=None, random_state=0).fit(
+        form(X), problem.y[:, 0])
+    assert fitted.score(form(X), problem.y[:, 0]) > 0.99
+
+
 # --- classes --------------------------------------------------------------------------------------
 
 

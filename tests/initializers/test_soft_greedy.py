@@ -229,6 +229,7 @@ def test_patches_are_rectangles_of_pixels():
     ({"patch": (2, 2)}, "does not make the 4 features"),
     ({"patch": (2, 2), "image_shape": (3, 3)}, "does not make the 4 features"),
     ({"patch": (3, 1), "image_shape": (2, 2)}, "of at most 2 x 2 pixels"),
+    ({"patch": (1, 0), "image_shape": (2, 2)}, "of at most 2 x 2 pixels"),
     ({"patch": (1, 1), "image_shape": (2, 2), "max_features": 1}, "set max_features=None"),
 ])
 def test_patches_have_to_fit(parameters, message):
