@@ -402,6 +402,14 @@ def test_the_weight_vector_of_a_node_is_its_row():
         assert_array_equal([dense_vector(form(weights), node) for node in range(4)], weights)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_weight_vectors_have_unit_norm_or_are_zero(form):
+    tree = Tree(form([[6.0, 4.0], [0.0, 0.0]]), [5.0, 2.0], [1, ~1], [~0, ~2], np.eye(3))
+    found = with_unit_norm(tree, np.array([0.5, 1.0])).densify()
+    np.testing.assert_allclose(found.weights, [[1.2, 0.8], [0.0, 0.0]])
+    np.testing.assert_allclose(found.thresholds, [1.0, 2.0])
+
+
 def test_nothing_is_left_that_no_sample_reaches():
     X, y = load_digits(return_X_y=True)
     tree = ObliqueTreeClassifier(

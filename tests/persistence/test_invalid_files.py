@@ -21,8 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 import model_cases
 import ngdt
 from damaged import change_description, changed
+from ngdt._core.scaling import Scaling
+from ngdt._encoding.categories import Categories
+from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._util.container import read, write
 from ngdt.persistence import InvalidModelFile
+from ngdt.persistence._check import check
 
 # Whose attributes are of all kinds.
 MAKERS = [model_cases.tree_on_frame, model_cases.linear_leaves, model_cases.sparse_weights,
@@ -154,6 +158,31 @@ def test_changed_arrays(loaded, seed):
     model = loaded(written(description, arrays))
     if model is not None:
         check_works(model, X)
+
+
+@pytest.mark.parametrize(("thing", "name"), [
+    (ClassTargets(np.array([1, 0])), "classes"),
+    (ClassTargets(np.array([], dtype=int)), "classes"),
+    (RegressionTargets(np.zeros(1), np.zeros(1)), "scale"),
+    (Scaling(np.zeros(1), np.zeros(1)), "scale"),
+    (Categories(("a", "b", "c"), (), (), (0.0, 1.0, 1.5)), "fill"),
+    (Categories(("a", "b", "c"), (), (), (0.0, 1.0, -0.5)), "fill"),
+])
+def test_numbers_out_of_range_are_refused_by_name(thing, name):
+    with pytest.raises(ValueError, match=f"^{name} must be as fit makes it"):
+        check(thing)
+
+
+def test_categories_without_or_with_all_samples_are_no_fault():
+    check(Categories(("a", "b", "c"), (), (), (0.0, 1.0, 0.0)))
+
+
+def test_each_name_of_a_feature_is_compared():
+    model, *_ = deepcopy(model_cases.made(model_cases.tree_on_frame))
+    check(model)
+    model.encoded_feature_names_[-1] = "unheard"
+    with pytest.raises(ValueError, match=r"^encoded_feature_names_ must be as fit makes it"):
+        check(model)
 
 
 # --- files made to do harm -----------------------------------------------------------------------
