@@ -1,5 +1,6 @@
 """The default: candidates, when they are dropped, and which one is trained on all samples."""
 
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -172,6 +173,13 @@ def test_candidates_that_are_no_better_leave_the_race(compete):
     # As soon as only the first one is left, or another leads by far, the race is over.
     assert compete(problem(300), 0.1, 0.5)[0].candidates["n_folds"] == [1, 1, 1]
     assert compete(problem(300), 0.6, 0.1)[0].candidates["n_folds"] == [1, 1, 1]
+
+
+def test_a_fold_that_there_is_no_time_for_is_left_out(compete, monkeypatch):
+    clock = count(step=100.0)
+    monkeypatch.setattr("ngdt._training.choice.monotonic", lambda: next(clock))
+    _, steps, _ = compete(problem(300, control=Control(Deadline.after(60.0))), 0.11, 0.10)
+    assert [len(step.seen) for step in steps] == [1, 1]
 
 
 def test_those_far_ahead_of_the_first_are_compared_until_one_is_clearly_better(compete):

@@ -9,6 +9,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._selection import train as _train
 from ngdt._selection.candidates import named_candidates
 from ngdt._selection.train import train
+from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
@@ -87,6 +88,14 @@ def test_a_candidate_has_the_names_of_all_optimizers_that_train_it(optimizer, na
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(X[:90, :1], y[:90])
     assert fitted.candidates_["candidate"][0] == name
+
+
+@pytest.mark.parametrize(("end", "n_run"), [(0.0, 1), (np.inf, 3)])
+def test_without_time_the_first_optimizer_is_the_last(end, n_run):
+    chain = [Step(0.1), Step(0.2), Step(0.3)]
+    given = problem(30).replace(control=Control(deadline=Deadline(end)))
+    assert train(given, Stub(0.5), chain).tree.thresholds == chain[n_run - 1].wrong
+    assert [len(each.seen) for each in chain] == [1] * n_run + [0] * (3 - n_run)
 
 
 @pytest.mark.parametrize("optimizer", ["auto", ["ssgd", "tao"]])
