@@ -46,6 +46,14 @@ class Step(Optimizer):
         return OptimizerResult(stump, {"loss": [0.5]})
 
 
+class Late(Step):
+    """Takes all the time that there is."""
+
+    def _optimize(self, tree, problem):
+        problem.control.deadline.stop()
+        return super()._optimize(tree, problem)
+
+
 def problem(n, **fields):
     """All samples are of class 1, x runs evenly from 0 to 1; a stump is wrong below its threshold.
 
@@ -180,6 +188,14 @@ def test_a_fold_that_there_is_no_time_for_is_left_out(compete, monkeypatch):
     monkeypatch.setattr("ngdt._training.choice.monotonic", lambda: next(clock))
     _, steps, _ = compete(problem(300, control=Control(Deadline.after(60.0))), 0.11, 0.10)
     assert [len(step.seen) for step in steps] == [1, 1]
+
+
+def test_without_time_only_the_first_candidate_is_tested(no_leaf):
+    second = Step(0.05)
+    result = best_tree(problem(300, control=Control(Deadline.after(60.0))), [
+        Candidate("late", "initial", (Late(0.1),)), Candidate("second", "initial", (second,))])
+    assert result.candidates["n_folds"][:2] == [1, 0]
+    assert not second.seen
 
 
 def test_those_far_ahead_of_the_first_are_compared_until_one_is_clearly_better(compete):
@@ -509,13 +525,6 @@ def test_threads_change_nothing(estimator, data):
 
 
 def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf):
-    class Late(Step):
-        """Fails, and takes all the time that is left."""
-
-        def _optimize(self, tree, problem):
-            problem.control.deadline.stop()
-            return super()._optimize(tree, problem)
-
     candidates = [Candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
                   Candidate("worse", "initial", (Step(0.3),), (Step(0.3),))]
     deadline = Deadline.after(60.0)

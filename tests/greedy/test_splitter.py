@@ -64,6 +64,16 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
         assert (split.direction, split.threshold) == expected[1:], name
 
 
+def test_targets_that_differ_by_little_are_split_as_those_that_differ_by_more():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 4, 60)
+    unit = 2.0**-30     # in which no sum of these is rounded
+    plain, near = (splitter.split(splitter.used_samples()) for splitter in (
+        make_problem(X, targets, "squared_error").splitter for targets in (y, 1.0 + unit * y)))
+    assert (near.direction, near.threshold) == (plain.direction, plain.threshold)
+    assert near.gain == pytest.approx(unit**2 * plain.gain, rel=1e-6)
+
+
 @pytest.mark.parametrize(("spacing", "lowest"), [(1, 0), (1, -7), (0.1, 3), (1 / 77.7, -0.4)])
 @pytest.mark.parametrize("n_points", [2, 8, 9, 256, 4000])
 def test_evenly_spaced_values_have_a_grid_of_their_number(spacing, lowest, n_points):
