@@ -388,7 +388,7 @@ def _order_of(edges):
     above[group[low], group[high]] = True
     np.fill_diagonal(above, False)
     while True:
-        longer = above | _product(above, above)
+        longer = above | _in_two_steps(above)
         if (longer == above).all():
             return group, above
         above = longer
@@ -413,7 +413,7 @@ def isotonic_blocks(quantity, weight, group, above):
     n_groups, total = len(above), np.bincount(group, weight)
     mean = np.bincount(group, weight * quantity) / total
     # Without what follows from others, there are far fewer constraints.
-    low, high = np.nonzero(above & ~_product(above, above))
+    low, high = np.nonzero(above & ~_in_two_steps(above))
     if len(low) == 0:
         return group
     # The dual: prices of the constraints, non-negative least squares. In units of the square roots
@@ -442,5 +442,7 @@ def _without_rounding(values, group, above):
     return values
 
 
-def _product(a, b):
-    return (a.astype(np.float32) @ b.astype(np.float32)) > 0
+def _in_two_steps(above):
+    """Mask of the pairs of an order that have another one between them."""
+    above = above.astype(np.float32)
+    return above @ above > 0
