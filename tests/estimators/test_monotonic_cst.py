@@ -275,17 +275,17 @@ def test_the_sum_of_two_forests_is_proved_or_refuted():
             assert before > after
 
 
-@pytest.mark.parametrize(("rise", "expected"), [(1.5, False), (2.5, None)])
-def test_a_tree_of_a_sum_counts_by_the_share_that_it_has_of_its_forest(rise, expected):
+def test_a_tree_of_a_sum_counts_by_the_share_that_it_has_of_its_forest():
     X = np.arange(10.0)[:, None]
     forest = ObliqueForestRegressor(2, max_depth=1, init="info_gain", optimizer=None)
     model = ObliqueBoostingRegressor(forest, random_state=0).fit(X, X[:, 0])
     model.estimators_ = [clone(forest).set_params(n_estimators=n).fit(X, X[:, 0]) for n in (1, 2)]
     # The only tree of a forest falls by 1, and one of two rises: the sum, by half of that.
     trees = [tree for each in model.estimators_ for tree in each.estimators_]
-    for tree, high in zip(trees, (-1.0, rise, 0.0), strict=True):
-        tree.tree_ = Tree([[1.0]], [4.5], [~0], [~1], [[0.0], [high]])
-    assert is_monotone(model, [1])[0] is expected
+    for rise, expected in ((1.5, False), (2.5, None)):
+        for tree, high in zip(trees, (-1.0, rise, 0.0), strict=True):
+            tree.tree_ = Tree([[1.0]], [4.5], [~0], [~1], [[0.0], [high]])
+        assert is_monotone(model, [1])[0] is expected
 
 
 def test_a_warm_start_cannot_order_the_trees_that_there_are():
