@@ -198,6 +198,33 @@ def test_without_time_only_the_first_candidate_is_tested(no_leaf):
     assert not second.seen
 
 
+def test_candidates_share_the_time_that_is_left(compete):
+    given = problem(300, control=Control(Deadline.after(60.0)))
+    _, steps, _ = compete(given, 0.11, 0.10)
+    first, second = (step.seen[0][1].control.deadline.left for step in steps)
+    most = policy.FOLDS_TIME * 60.0
+    assert 0.4 * most < first < 0.5 * most < 0.9 * most < second < most
+
+
+def test_a_single_leaf_and_a_tree_with_splits_are_compared_on_all_folds(no_leaf):
+    class Fixed(Optimizer):
+        def __init__(self, tree):
+            self.tree = tree
+
+        def _optimize(self, tree, problem):
+            return OptimizerResult(self.tree)
+
+    given = problem(300)
+    given = make_problem(given.X, given.X[:, 0], "squared_error")
+    split = Tree([[1.0]], [0.5], [~0], [~1], [[9.0], [9.0]])
+    line = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[1.0]]])
+    # On the first fold, the line is so far ahead that the race is over.
+    result = best_tree(given, [Candidate(name, "initial", (Fixed(tree),)) for name, tree in (
+        ("split", split), ("line", line))], leaves=Leaves("auto"))
+    assert result.candidates["n_folds"][:2] == [3, 3]
+    assert result.tree == line
+
+
 def test_those_far_ahead_of_the_first_are_compared_until_one_is_clearly_better(compete):
     """One fold does not tell the second and the third, whose lead over the first is clear."""
     result, steps, _ = compete(problem(900), 0.9, 0.05, 0.043, 0.06)

@@ -61,6 +61,16 @@ def of_definition(tree, leaf, y, weight, strength):
     return shares
 
 
+@given(cases(), st.sampled_from([2.0**-10, 2.0**-30]))
+def test_small_weights_are_in_units_of_their_mean(case, unit):
+    tree, X, y, weight = case
+    plain, small = (
+        shrunk_values(make_problem(X, y, sample_weight=each, n_outputs=tree.n_outputs), tree,
+                      STRENGTHS) for each in (weight / weight[weight > 0].mean(), unit * weight))
+    for one, other in zip(plain, small, strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
 @given(cases())
 def test_leaves_are_shrunk_as_defined_and_predict_the_same_class(case):
     tree, X, y, weight = case

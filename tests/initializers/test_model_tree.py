@@ -348,6 +348,24 @@ def test_features_and_penalty():
     assert set(np.flatnonzero(tree.weights.any(axis=0))) <= {2, 8}
 
 
+def test_features_are_compared_that_reduce_the_variance_most():
+    random = np.random.default_rng(0)
+    Z, y, weight = random.normal(size=(50, 80)), random.normal(size=50), random.uniform(1, 2, 50)
+    columns, order = sorted_columns(Z)
+    node = NodeSamples(
+        Z, y[:, None], 9.0 + y[:, None] ** 3, weight, np.zeros((1, 80)), columns, order)
+
+    def gain(places, targets):
+        left = np.cumsum(weight[places])[4:-5]
+        deviation = weight * (targets - np.average(targets, weights=weight))
+        sums = np.cumsum(deviation[places])[4:-5]
+        return (sums**2 * (1.0 / left + 1.0 / (weight.sum() - left))).max()
+
+    best = [np.argsort([-gain(places, targets) for places in order])[:30]
+            for targets in (y, node.residual[:, 0])]
+    np.testing.assert_array_equal(SplitSearch(1.0, 5)._promising(node), np.unique(best))
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_large_nodes_are_split_by_some_of_their_samples(form, monkeypatch):
     X = np.random.default_rng(0).uniform(-1, 1, (900, 3))

@@ -206,6 +206,14 @@ def test_a_pass_knows_where_the_samples_end(case, node, C, n_jobs):
             run.training_samples, run.samples_by_leaf.samples)])
 
 
+def test_a_leaf_without_samples_keeps_its_values():
+    tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.1, 0.0], [0.1, 0.0], [0.2, 0.7]])
+    X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([[0.0], [1.0], [1.0]])
+    run = _run(tree, Problem(X, y, LogLoss(), 2, np.ones(3)), TAO())
+    assert run.tree.values.argmax(axis=1).tolist() == [0, 1, 1]
+    assert run.tree.values[2].tolist() == [0.2, 0.7]
+
+
 def test_two_wrong_sides_are_no_reason_to_care():
     # Class 2 is predicted by neither leaf; |label - prediction| would tell the leaves apart.
     tree = Tree([[1.0]], [0.0], [~0], [~1], np.eye(3)[:2])
