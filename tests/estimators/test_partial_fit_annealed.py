@@ -57,6 +57,7 @@ def test_one_part_is_all_steps_and_copies_go_on(iris):
     copy = pickle.loads(pickle.dumps(tree))
     assert tree.history_["gamma"][-1] < 4 < tree.partial_fit(X[75:], y[75:]).history_["gamma"][-1]
     assert copy.partial_fit(X[75:], y[75:]).tree_ == tree.tree_
+    assert tree._stream.state.n_steps == 64
     assert_array_equal(tree.tree_.values.shape, (32, 3))        # no branch is lost
     assert tree.score(X, y) > 0.9
 

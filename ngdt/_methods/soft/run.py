@@ -163,7 +163,6 @@ class SoftRun:
             keep_zeros or self.schedule.keep_zeros or problem.free_levels > 0)
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
-        self.gamma = float(self.schedule.gamma(np.zeros(1))[0])     # of the last step
 
     def _trainer(self, keep_zeros):
         problem, schedule = self.problem, self.schedule
@@ -260,7 +259,6 @@ class SoftRun:
             loss = self.trainer.epoch(
                 order[places], gamma, schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
                 mixed=tuple(each[places] for each in mixed), resume=steps.start > 0)
-            self.gamma = gamma[-1]
         self.trainer.catch_up()
         if not schedule.refit_every_step:
             self.trainer.refit()
@@ -277,12 +275,12 @@ class SoftRun:
         return self.random.permutation(order), share
 
     def _state(self):
-        return {"gamma": self.gamma, "best": self.best, "arrays": self.trainer.arrays,
+        return {"best": self.best, "arrays": self.trainer.arrays,
                 "n_steps": self.trainer.n_steps_before,
                 "random": self.random.get_state(legacy=False)}
 
     def _restore(self, state):
-        self.gamma, self.best = state["gamma"], state["best"]
+        self.best = state["best"]
         set_random_state(self.random, state["random"])
         self.trainer.restore(state["arrays"], state["n_steps"])
 
