@@ -154,3 +154,9 @@ def test_soft_routing_sends_a_nan_score_to_the_left():
     X = [[1e300, 1e300]]
     assert tree.apply(X) == [0]
     assert_allclose(soft_predict_proba(tree, X, gamma=1.0), softmax(tree.values[:1], axis=1))
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan, "1"])
+def test_bad_steepness(gamma):
+    with pytest.raises(ValueError, match="gamma must be a positive, finite number, got"):
+        soft_predict_proba(STUMP, X_GOOD, gamma)
