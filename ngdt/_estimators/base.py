@@ -27,7 +27,7 @@ from ngdt._estimators.resolve import (
     resolve_optimizers,
 )
 from ngdt._estimators.run import running
-from ngdt._estimators.summary import GIVEN, SummarizesTree
+from ngdt._estimators.summary import SummarizesTree, noun_of
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -120,7 +120,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
     def _initial(self, run, optimizers, resume):
         """The initializer, or the tree, that training starts from; `kind_` may be its noun."""
         init = self.tree_ if resume else resolve_init(self, optimizers, run.fitted)
-        run.fitted["_noun"] = getattr(init, "noun", GIVEN)
+        run.fitted["_noun"] = noun_of(init)
         return init
 
     def _loses_slopes(self, init, optimizers):

@@ -32,7 +32,7 @@ _MAX_KEPT = 0.8
 # Nonzero weights of a split on average, above which splits of a table are long to read.
 _MAX_WEIGHTS = 10
 # Noun for an initial tree that is none of an initializer.
-GIVEN = "given tree"
+_GIVEN = "given tree"
 
 
 class ShowsSummary:
@@ -182,7 +182,7 @@ class SummarizesForest:
 def _origin(estimator, tree):
     """Origin of a tree with splits."""
     if estimator._sample_summary.tree is not tree:      # the user has replaced it
-        return GIVEN
+        return _GIVEN
     names = [] if estimator.baseline_kept_ else _trained_by(estimator)
     if names:
         return f"tree trained as a whole by {' and '.join(names)}"
@@ -202,7 +202,12 @@ def _origin(estimator, tree):
         init = getattr(first, "default_init", InfoGain.name)
     if isinstance(init, str):
         init = INITIALIZERS.get(init, Initializer)
-    return getattr(init, "noun", GIVEN)
+    return noun_of(init)
+
+
+def noun_of(init):
+    """Noun for the tree of an initializer, or for a tree that is given in its place."""
+    return getattr(init, "noun", _GIVEN)
 
 
 def _optimizers(estimator):

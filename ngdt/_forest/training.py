@@ -13,7 +13,7 @@ from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
 from ngdt._core.winsorize import SHARE
 from ngdt._estimators.description import describe
-from ngdt._estimators.summary import GIVEN
+from ngdt._estimators.summary import noun_of
 from ngdt._forest.sampling import Sampling, optimizer_of
 from ngdt._selection.train import Candidate, train
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
@@ -101,7 +101,7 @@ class _Job:
         tree = far_targets.restore(for_all_features(result.tree, features, problem.X.shape[1]))
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
             "max_depth": problem.limits.max_depth, "random_state": self.seed,
-            "_draw": sampling.draw(problem), "_noun": getattr(candidate.init, "noun", GIVEN)}
+            "_draw": sampling.draw(problem), "_noun": noun_of(candidate.init)}
         # The result is several times as large as the attributes where weights are sparse.
         return TrainedTree(attributes, candidate.name, interrupted, deadline.has_cut,
                            monotonic() - begin, result if self.is_stored else None)
