@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from ngdt._core.order import refute, refute_mean, refute_table, with_one_output
 from ngdt._core.search import RADIUS, price_samples, search_samples
-from ngdt._core.structure import reach_probabilities
+from ngdt._core.structure import reach_probabilities, shares_slopes
 from ngdt._core.tree import Tree, check_is_tree
 from ngdt._util.arrays import row_blocks
 from ngdt._util.validation import check_matrix, check_weight, error_prefix
@@ -382,8 +382,9 @@ def is_monotone(model, monotonic_cst=None, *, output=None):
     Parameters
     ----------
     model : Tree, list of Tree, or fitted estimator
-        With constant leaves; an estimator is a tree, a forest or boosting of ngdt. Trees in a list
-        predict the mean of their values or, for two classes, of their probabilities.
+        With constant leaves or, of one column, linear ones that share their slopes; an estimator is
+        a tree, a forest or boosting of ngdt. Trees in a list predict the mean of their values or,
+        for two classes, of their probabilities.
     monotonic_cst : array-like of int or dict of int, default=None
         1 for features with which the output must not fall, -1 if it must not rise, 0 for others,
         which are held fixed. Of an estimator, columns of X, as for its parameter `monotonic_cst`,
@@ -473,7 +474,9 @@ def _of_estimator(model, monotonic_cst, output):
         for tree in own:
             tree = _checked_tree(tree, output, is_classifier(part))
             # The sum of the means of forests is the mean of all trees, of which each counts more.
-            trees.append(tree.replace(values=tree.values * (n_trees / len(own))))
+            trees.append(tree.replace(**{
+                name: None if each is None else each * (n_trees / len(own))
+                for name, each in tree.leaf_arrays().items()}))
             directions.append(direction)
     return trees, directions, [part._table for part in parts]
 
@@ -495,7 +498,10 @@ def _checked_tree(tree, output, is_of_classifier=False):
         raise ValueError(
             f"output must be one of the outputs of the tree, 0..{tree.n_outputs - 1}, or None if "
             f"there are one or two, got {output!r}")
-    return with_one_output(_check_constant(tree), output, is_of_classifier)
+    has_column = not is_of_classifier and (tree.n_outputs == 1 or output is not None)
+    if not (has_column and shares_slopes(tree)):
+        _check_constant(tree)
+    return with_one_output(tree, output, is_of_classifier)
 
 
 def _check_directions(monotonic_cst, n_features):

@@ -17,7 +17,7 @@ def with_one_output(tree, output, is_classifier):
     Parameters
     ----------
     tree : Tree
-        With constant leaves.
+        With constant leaves, or with linear ones if `output` is a column of the values.
     output : int or None
         As for `monotone_output`.
     is_classifier : bool
@@ -27,6 +27,10 @@ def with_one_output(tree, output, is_classifier):
     -------
     Tree
     """
+    if tree.slopes is not None:
+        return tree if tree.n_outputs == 1 else tree.replace(**{
+            name: None if each is None else each[:, [output]]
+            for name, each in tree.leaf_arrays().items()})
     values = softmax(tree.values, axis=1) if is_classifier and output is not None else tree.values
     return tree.replace(values=monotone_output(values, output)[:, None])
 
@@ -37,15 +41,19 @@ def refute(tree, direction):
     Parameters
     ----------
     tree : Tree
-        With one output, and constant leaves.
+        With one output, and leaves that are constant or share their slopes.
     direction : ndarray of shape (n_features,)
 
     Returns
     -------
     is_proved : bool or None
-        None if rounding errors allow neither a proof nor a pair.
+        None if rounding errors, or slopes that outweigh differences of values, allow neither a
+        proof nor a pair.
     pair : ndarray of shape (2, n_features), or None
     """
+    pair = None if tree.slopes is None else _against_slopes(tree, direction)
+    if pair is not None:
+        return False, pair
     climbs, score = Climbs(tree, direction), tree.values[:, 0]
     low, high = np.nonzero(climbs.possible & (score[:, None] > score))
     is_proved = True
@@ -61,6 +69,19 @@ def refute(tree, direction):
                 return False, pair
             is_proved = None
     return is_proved, None
+
+
+def _against_slopes(tree, direction):
+    """Two samples so far apart that slopes against their directions outweigh all else, or None."""
+    wrong = tree.slopes[0, 0] * direction < 0.0
+    if not wrong.any():
+        return None
+    j = np.abs(np.where(wrong, tree.slopes[0, 0], 0.0)).argmax()
+    size = np.abs(tree.values).max() + (0.0 if tree.ranges is None else np.abs(tree.ranges).max())
+    far = np.zeros(tree.n_features)
+    far[j] = direction[j] * 4.0 * (size or 1.0) / abs(tree.slopes[0, 0, j])
+    pair = np.stack([-far, far])
+    return pair if is_out_of_order([tree], pair) else None
 
 
 def refute_table(tree, direction, table, pair):

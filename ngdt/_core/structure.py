@@ -329,6 +329,21 @@ def has_slopes(tree, leaf=slice(None)):
     return tree.slopes is not None and bool(tree.slopes[leaf].any())
 
 
+def shares_slopes(tree):
+    """Return whether the leaves of a tree are linear, and differ in their values only.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    bool
+    """
+    return tree.slopes is not None and all(
+        each is None or (each == each[0]).all() for each in (tree.slopes, tree.ranges))
+
+
 def leaf_ranges(tree):
     """Limits of the predictions of leaves, (n_leaves, n_outputs, 2); infinite if there are none."""
     if tree.ranges is None:

@@ -83,10 +83,15 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
-            if problem.directions is None and self._loses_slopes(init, optimizers):
+            is_free, loses = problem.directions is None, self._loses_slopes(init, optimizers)
+            init = self._scaled(init, problem, run)
+            if not is_free and init.slopes is not None and optimizers:
+                # Optimizers know of no slopes that all leaves share.
+                init = problem.refit_leaves(init)
+                loses = is_auto(self.leaf) and problem.loss.is_squared
+            if loses:
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
                 optimizers = [*optimizers, leaves.linear]
-            init = self._scaled(init, problem, run)
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):

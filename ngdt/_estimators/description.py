@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
-from ngdt._core.structure import sums_below
+from ngdt._core.structure import constant_predictions, sums_below
 from ngdt._inspection.importances import feature_importances, node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt.pruning._impurity import LeafTargets
@@ -103,8 +103,9 @@ def describe_collapsed(estimator, tree):
     leaf = place[before.tree.n_internal:] - tree.n_internal
     quantiles = None
     if hasattr(estimator, "_leaf_quantiles"):
-        is_gone = np.bincount(leaf)[leaf] > 1
-        shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
+        # Of leaves that have become a constant one, the slopes are gone.
+        is_gone = (np.bincount(leaf) > 1) & ~np.isnan(constant_predictions(tree)).any(axis=1)
+        shift = np.where(is_gone[leaf, None], before.leaf_averages() - before.tree.values, 0.0)
         weight = n_at_leaf if before.leaf_weights is None else before.leaf_weights
         quantiles = estimator._leaf_quantiles.merge(leaf, weight, shift, max_stored=MAX_STORED)
     summary = before.collapse(tree, place, n_at_leaf)

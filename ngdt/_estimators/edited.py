@@ -8,13 +8,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
-from ngdt._core.structure import choose_leaves, node_means
+from ngdt._core.structure import choose_leaves, node_means, shares_slopes
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._inspection.captions import captions_of
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult
+from ngdt._training.shared_slopes import put_back
 from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt.losses import LogLoss, SquaredLoss
@@ -24,6 +25,8 @@ from ngdt.pruning._replace import collapse_to, places
 
 # Difference of two numbers that are the same but for rounding, as where a file was between.
 _SAME = 1e-9
+# Least share of a leaf in all weight, so that no mean is one of nothing.
+_MIN_WEIGHT = 1e-12
 
 
 class EditsTree:
@@ -115,7 +118,8 @@ class EditsTree:
                 clip=before.ranges is not None)
             linear_leaves.check(problem)
             tree = linear_leaves.fit_leaves(tree, near)
-        is_empty = n_samples == 0
+        # Slopes that leaves share are those of all.
+        is_empty = (n_samples == 0) & (problem.directions is None or before.slopes is None)
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
         result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
         fitted = fitted | describe(problem, result, fitted)
@@ -132,6 +136,8 @@ class EditsTree:
 def described_in_order(estimator, tree):
     """Fitted attributes as of `describe_collapsed`, with the nearest values that are monotone.
 
+    Slopes that the leaves of a monotone tree share stay.
+
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
@@ -143,6 +149,14 @@ def described_in_order(estimator, tree):
     -------
     dict
     """
+    before = estimator.tree_
+    if estimator.monotonic_cst is not None and shares_slopes(before):
+        leaf = places(before, tree)[before.n_internal:] - tree.n_internal
+        weight = captions_of(estimator).leaf_weights
+        weight = np.maximum(weight, _MIN_WEIGHT * weight.sum())
+        tree = put_back(tree.replace(values=(
+            np.bincount(leaf, weight * before.values[:, 0]) / np.bincount(leaf, weight))[:, None]),
+            before)
     fitted = describe_collapsed(estimator, tree)
     ordered = _in_order(estimator, tree, fitted["_sample_summary"], fitted["_n_node_samples"])
     return fitted if ordered is tree else describe_collapsed(estimator, ordered)
@@ -150,13 +164,16 @@ def described_in_order(estimator, tree):
 
 def _in_order(estimator, tree, summary, n_node_samples):
     """The tree with the nearest values that are monotone, if `monotonic_cst` asks for that."""
-    if estimator.monotonic_cst is None or tree.slopes is not None:
+    if estimator.monotonic_cst is None or (
+            tree.slopes is not None and not shares_slopes(tree)):
         return tree
     weight = summary.leaf_weights
     if weight is None:
         weight = n_node_samples[tree.n_internal:]
     loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
-    return nearest_monotone(tree, estimator._directions_of(None), weight, loss)
+    constant = tree.replace(values=tree.values)
+    ordered = nearest_monotone(constant, estimator._directions_of(None), weight, loss)
+    return tree if ordered is constant else put_back(ordered, tree)
 
 
 def _read_predictions(frame, captions):

@@ -72,8 +72,8 @@ def resolve_directions(estimator, fitted):
             "monotonic_cst is for one target, or for two classes, of which it orders the "
             "probability of the second, but y has more: use monotonic_cst=None, or an estimator "
             "for each")
-    if estimator.leaf not in ("auto", "constant"):
+    if is_classifier(estimator) and estimator.leaf not in ("auto", "constant"):
         raise ValueError(
-            f"monotonic_cst needs constant leaves, but leaf={estimator.leaf!r}: use "
-            "leaf='constant' or 'auto'")
+            f"monotonic_cst needs constant leaves for classes, but leaf={estimator.leaf!r}: use "
+            "leaf='constant'")
     return directions

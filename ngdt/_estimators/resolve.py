@@ -66,8 +66,8 @@ def resolve_given_tree(tree, problem, encoder):
 def resolve_leaves(estimator, table, problem):
     """The leaves that an estimator asks for.
 
-    They are constant where predictions are monotone, and "auto" means the same where something else
-    than the default competes.
+    "auto" means constant ones where something else than the default competes, and where
+    probabilities are monotone.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def resolve_leaves(estimator, table, problem):
     Leaves
     """
     is_default = is_auto(estimator.init) and is_auto(estimator.optimizer)
-    if problem.directions is not None or (is_auto(estimator.leaf) and not is_default):
+    is_constant = problem.directions is not None and problem.loss.is_classifier
+    if is_auto(estimator.leaf) and (is_constant or not is_default):
         return CONSTANT
     if isinstance(estimator.leaf, str):
         return Leaves(estimator.leaf)
@@ -111,7 +112,8 @@ def resolve_optimizers(estimator, leaves=CONSTANT):
     if leaves.kind != "linear":
         return _resolve_constant(estimator)
     is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
-    if is_annealed and not is_classifier(estimator):
+    # Leaves of a monotone tree have no slopes of their own.
+    if is_annealed and not is_classifier(estimator) and estimator.monotonic_cst is None:
         return [Annealed(leaf="linear"), leaves.linear]
     return [*_resolve_constant(estimator), leaves.linear]
 

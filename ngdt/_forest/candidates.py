@@ -31,8 +31,8 @@ def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
     p = len(problem.varying) if n_columns is None else n_columns
     finish = (leaves.linear,) if leaves.kind == "linear" else ()
     if problem.directions is not None:
-        found = _monotone_candidates(problem, p)
-    elif problem.loss.is_classifier:
+        return for_small_weights(_monotone_candidates(problem, p, finish), problem)
+    if problem.loss.is_classifier:
         found = _class_candidates(problem, p, finish)
     else:
         found = _regression_candidates(problem, p, leaves, finish)
@@ -57,14 +57,14 @@ def _linear_candidates(problem, leaves):
     return found
 
 
-def _monotone_candidates(problem, p):
+def _monotone_candidates(problem, p, finish):
     """Small trees that are trained to be monotone, or made so: others regard no directions."""
     oblique, random = _random_trees(problem, p)
     start = random if problem.loss.is_classifier else oblique
-    return [Candidate("tao", start, (_tao(problem),), max_depth=MAX_TRAINED_DEPTH),
-            Candidate("random oblique", oblique, max_depth=MAX_TRAINED_DEPTH),
-            Candidate("random", random, max_depth=MAX_TRAINED_DEPTH),
-            Candidate("single leaf", SingleLeaf())]
+    return [Candidate("tao", start, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
+            Candidate("random oblique", oblique, finish, max_depth=MAX_TRAINED_DEPTH),
+            Candidate("random", random, finish, max_depth=MAX_TRAINED_DEPTH),
+            Candidate("single leaf", SingleLeaf(), finish)]
 
 
 def _class_candidates(problem, p, finish):

@@ -185,6 +185,11 @@ def _regression_candidates(problem, leaves):
     pruned, linear, is_only = Candidate("pruned", "pruned"), leaves.linear, leaves.kind == "linear"
     if leaves.kind == "constant":
         return [*_constant_candidates(problem), pruned]
+    if problem.directions is not None:
+        single = Candidate("linear model", SingleLeaf(), (linear,))
+        found = [*_monotone_candidates(problem, (linear,), "linear, "), single,
+                 Candidate("linear", "pruned", (linear,))]
+        return found if is_only else [*found, pruned]
     if not takes_models(problem):
         found = [Candidate("linear", "pruned", (linear,)),
                  *[_model_tree(linear)] * takes_model_trees(problem)]
@@ -215,9 +220,9 @@ def _constant_candidates(problem):
     return [*found, Candidate("pruned, shrunk", "pruned", finish)]
 
 
-def _monotone_candidates(problem, finish):
+def _monotone_candidates(problem, finish, leaves=""):
     """Trees that TAO makes monotone: half of the leaves get the value of another one."""
-    greedy = _tao(10.0, *finish, n_passes=policy.MONOTONE_PASSES)
+    greedy = _tao(10.0, *finish, name=f"{leaves}tao", n_passes=policy.MONOTONE_PASSES)
     few, has_free = _has_few(problem), (problem.directions[problem.varying] == 0).any()
     if problem.X.shape[1] > MAX_SOFT_FEATURES or (few and not has_free):
         return [greedy]
@@ -228,7 +233,8 @@ def _monotone_candidates(problem, finish):
     chain = [(Annealed(steps=policy.FEW_STEPS), *tao)
              for tao in _passes(10.0, *finish, n_passes=n_passes)]
     soft = _soft(
-        problem, [depth], *chain, what=f", tao, {levels} free levels", free_levels=levels)
+        problem, [depth], *chain, what=f", {leaves}tao, {levels} free levels",
+        free_levels=levels)
     # On 450 samples of concrete, the greedy one was three points better than soft trees.
     return [greedy, *soft] if few else [*soft, greedy]
 

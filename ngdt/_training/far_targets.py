@@ -6,6 +6,7 @@ from ngdt._core.structure import choose_leaves
 from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
 from ngdt._training.problem import MIN_FAR
+from ngdt._training.shared_slopes import put_back, split_off
 
 
 class FarTargets:
@@ -57,12 +58,28 @@ class FarTargets:
             targets move no leaf but their own.
         """
         is_given = tree == self._start
-        moved = self._given if is_given else _adapted(
-            tree, self.near, self.problem, self.least_share)
-        if self.problem.directions is None or tree.slopes is not None:
-            return moved
-        return monotone_leaves_beside(
-            moved if is_given else tree, self.near, moved, self.problem)
+        if self.problem.directions is None:
+            return self._given if is_given else _adapted(
+                tree, self.near, self.problem, self.least_share)
+        start = self._given if is_given else tree
+        (constant, near), (_, problem) = (
+            split_off(start, each) for each in (self.near, self.problem))
+        moved = constant if is_given else _adapted(constant, near, problem, self.least_share)
+        found = monotone_leaves_beside(constant, near, moved, problem)
+        return start if found is constant else self._including(put_back(found, start), constant)
+
+    def _including(self, tree, constant):
+        """The tree with ranges that include the mean targets of leaves that have moved."""
+        if tree.ranges is None:
+            return tree
+        samples = self.problem.training_samples
+        leaf = self.problem.apply(tree, samples)
+        is_moved = (tree.values != constant.values).any(axis=1)
+        means = self.problem.fit_leaves(leaf, samples, tree.n_leaves)[is_moved]
+        low, high = np.moveaxis(tree.ranges, -1, 0)
+        ranges = np.stack([np.minimum(low, means.min(axis=0, initial=np.inf)),
+                           np.maximum(high, means.max(axis=0, initial=-np.inf))], axis=-1)
+        return tree.replace(values=tree.values, slopes=tree.slopes, ranges=ranges)
 
     def _leaf_errors(self, tree):
         samples = self.near.training_samples

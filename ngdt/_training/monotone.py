@@ -90,10 +90,6 @@ def straighten(tree, problem):
     Tree
         The tree itself if there is no such split.
     """
-    if tree.slopes is not None:
-        raise ValueError(
-            "monotonic_cst needs constant leaves, but those of the trained tree are linear: use "
-            "leaf='constant', no optimizer with linear leaves, and an init with constant ones")
     weights, thresholds = tree.dense_weights(slice(None)).copy(), tree.thresholds.copy()
     scale = problem.scaling.scale
     wrong = np.array([

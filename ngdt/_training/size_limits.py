@@ -4,6 +4,7 @@ import numpy as np
 
 from ngdt._core.structure import child_ids, sums_below
 from ngdt._training.monotone import monotone_leaves, straighten
+from ngdt._training.shared_slopes import put_back, split_off
 from ngdt.pruning._equal import merge_same_leaves
 from ngdt.pruning._impurity import LeafTargets, node_errors, node_impurities
 from ngdt.pruning._replace import collapse
@@ -21,7 +22,7 @@ def enforce_limits(tree, problem):
     to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
     cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
     values. If the tree is within the limits, the cost is one pass over the samples. With
-    directions, splits and leaves become monotone.
+    directions, splits and leaves become monotone; slopes that leaves share stay.
 
     Parameters
     ----------
@@ -36,9 +37,10 @@ def enforce_limits(tree, problem):
         The tree itself if it is within all limits.
     """
     if problem.directions is not None:
-        free = problem.replace(directions=None)
-        return merge_same_leaves(monotone_leaves(
-            enforce_limits(straighten(tree, problem), free), problem))
+        constant, rest = split_off(tree, problem)
+        small = merge_same_leaves(monotone_leaves(enforce_limits(
+            straighten(constant, rest), rest.replace(directions=None)), rest))
+        return tree if small is constant else put_back(small, tree)
 
     def at_leaves(tree):
         targets = targets_at_leaves(tree, problem)

@@ -28,7 +28,7 @@ from ngdt import (
 from ngdt._estimators.edited import described_in_order
 from ngdt.inference import is_monotone
 from ngdt.initializers import InfoGain, RandomOblique
-from ngdt.optimizers import TAO, LinearLeaves
+from ngdt.optimizers import TAO, Annealed
 from ngdt.pruning import prune_at, refit_leaves
 from ngdt.pruning._replace import collapse
 
@@ -103,7 +103,8 @@ def test_all_columns_may_have_a_direction():
 @pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
-    {"optimizer": "annealed", "max_depth": 3}, {"class_weight": "balanced"}], ids=str)
+    {"optimizer": "annealed", "max_depth": 3}, {"class_weight": "balanced", "leaf": "auto"}],
+    ids=str)
 def test_classification_trees_are_monotone(parameters):
     X, y, cst = cancer()
     model = ObliqueTreeClassifier(monotonic_cst=cst, random_state=0, **parameters).fit(X, y)
@@ -209,10 +210,12 @@ def test_what_does_not_fit_is_refused():
         fit({"sex": 1}, frame)
     with pytest.raises(ValueError, match=r"for one target, or .*, but y has more"):
         fit(DIABETES, y=np.column_stack([y, y]))
-    with pytest.raises(ValueError, match="needs constant leaves, but leaf='linear'"):
-        fit(DIABETES, leaf="linear")
-    with pytest.raises(ValueError, match="those of the trained tree are linear"):
-        fit(DIABETES, optimizer=LinearLeaves(penalty=1.0))
+    with pytest.raises(ValueError, match="the trained tree have slopes of their own"):
+        fit(DIABETES, optimizer=Annealed(leaf="linear", steps=20), validation_fraction=None)
+    free = ObliqueTreeRegressor(init="model_tree", optimizer=None).fit(X, y)
+    against = {name: -1 for name in DIABETES}
+    with pytest.raises(ValueError, match="the trained tree have slopes of their own"):
+        fit(against, init=free.tree_, optimizer=None)
     with pytest.raises(ValueError, match="partial_fit cannot fit linear leaves, nor keep pred"):
         ObliqueTreeRegressor(monotonic_cst=DIABETES).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"for one target, or .*, but y has more"):
@@ -315,10 +318,8 @@ def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
     loaded = ngdt.load(tmp_path / "forest.ngdt")
     assert loaded.monotonic_cst == DIABETES == loaded[0].monotonic_cst
     np.testing.assert_array_equal(loaded.predict(X), forest.predict(X))
-    with pytest.raises(ValueError, match="needs constant leaves, but leaf='linear'"):
-        clone(forest).set_params(leaf="linear").fit(X, y)
-    with pytest.raises(ValueError, match="those of the trained tree are linear"):
-        clone(forest).set_params(optimizer=LinearLeaves(penalty=1.0)).fit(X, y)
+    with pytest.raises(ValueError, match="the trained tree have slopes of their own"):
+        clone(forest).set_params(optimizer=Annealed(leaf="linear")).fit(X, y)
     with pytest.raises(ValueError, match=r"for one target, or .*, but y has more"):
         clone(forest).fit(X, np.column_stack([y, y]))
 

@@ -78,7 +78,8 @@ class ScoreBands(Initializer):
                 f"score bands are for {what} and the "
                 f"{'log' if problem.loss.is_classifier else 'squared'} loss, got "
                 f"{problem.n_outputs} and loss={problem.loss}: choose another init")
-        LinearLeaves(features=self.features).check(problem)
+        # With directions, bands have no linear leaves.
+        LinearLeaves(features=self.features).check(problem.replace(directions=None))
 
     def _initialize(self, problem):
         single = SingleLeaf().initialize(problem)

@@ -1,0 +1,213 @@
+"""Linear leaves that share their slopes, as those of monotone trees do."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import nnls
+
+from helpers import make_problem
+from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor
+from ngdt._core.structure import shares_slopes
+from ngdt._methods.linear_leaves.models import ScaledSamples
+from ngdt._methods.linear_leaves.shared import with_shared_slopes
+from ngdt._training.shared_slopes import put_back, split_off
+from ngdt._training.size_limits import enforce_limits
+from ngdt.inference import is_monotone
+from ngdt.optimizers import LinearLeaves
+from ngdt.pruning import prune_at, prune_forest, refit_leaves
+from reference.monotone import (
+    grid_violations,
+    output_of,
+    random_directions,
+    random_tree,
+    violations_of_random_pairs,
+)
+
+SEEDS = st.integers(0, 2**16)
+
+
+def shared_tree(random, n_features=3):
+    """A tree whose leaves share their slopes, some of which may be zero."""
+    tree = random_tree(random, n_features)
+    slopes = random.normal(size=n_features) * (random.random(n_features) < 0.7)
+    ranges = None if random.random() < 0.5 else np.tile([-1.0, 1.5], (tree.n_leaves, 1, 1))
+    return tree.replace(
+        values=tree.values, slopes=np.tile(slopes, (tree.n_leaves, 1, 1)), ranges=ranges)
+
+
+def random_problem(random, directions, n=60):
+    X = random.normal(size=(n, len(directions))) * [1.0, 10.0, 0.1][:len(directions)]
+    y = X @ random.normal(size=X.shape[1]) + random.normal(size=n)
+    weight = random.choice([1.0, 2.0], n)
+    return make_problem(X, y, "squared_error", weight, directions=directions)
+
+
+@given(SEEDS, st.sampled_from([0.0, 1.0, 10.0]))
+def test_slopes_are_the_best_of_those_in_the_directions(seed, penalty):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, 3)
+    problem, tree = random_problem(random, directions), random_tree(random)
+    data = ScaledSamples(problem, np.arange(3))
+    fitted = with_shared_slopes(tree, data, penalty)
+    leaf = problem.apply(tree, problem.training_samples)
+    Z, root = data.read(problem.training_samples), np.sqrt(data.weight)
+    # An intercept for each leaf, and rows for the penalty. What may have any sign is a difference.
+    rows = np.hstack([np.eye(tree.n_leaves)[leaf], Z]) * root[:, None]
+    rows = np.vstack([rows, np.sqrt(penalty) * np.eye(3, rows.shape[1], tree.n_leaves)])
+    sign = np.append(np.zeros(tree.n_leaves), directions)
+    free = sign == 0
+    parts, _ = nnls(np.hstack([rows * np.where(free, 1, sign), -rows[:, free]]),
+                    np.append(problem.y[:, 0] * root, np.zeros(3)))
+    best = parts[:len(sign)] * np.where(free, 1, sign)
+    best[free] -= parts[len(sign):]
+    best = best[tree.n_leaves:]
+    slopes = np.zeros(3) if fitted.slopes is None else fitted.slopes[0, 0] * data.scale
+    np.testing.assert_allclose(slopes, best, atol=1e-5)
+    assert (slopes * directions >= 0.0).all()
+    assert fitted.slopes is None or shares_slopes(fitted)
+
+
+@given(SEEDS, st.booleans())
+def test_trees_become_monotone(seed, clip):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, 3)
+    problem = random_problem(random, directions)
+    optimizer = LinearLeaves(clip=clip)
+    tree = optimizer.optimize(random_tree(random), problem).tree
+    tree = enforce_limits(tree, problem)
+    assert is_monotone(tree, directions) == (True, None)
+    assert violations_of_random_pairs(random, tree, directions) == 0
+    assert enforce_limits(tree, problem) is tree
+    predicted = tree.predict(problem.X)
+    if clip:
+        assert problem.y.min() <= predicted.min() <= predicted.max() <= problem.y.max()
+
+
+@given(SEEDS)
+def test_a_proof_or_a_pair_agrees_with_a_grid(seed):
+    random = np.random.default_rng(seed)
+    tree, directions = shared_tree(random, 2), random_directions(random, 2)
+    proved, pair = is_monotone(tree, directions)
+    assert proved is not True or grid_violations(tree, directions) == 0
+    assert (pair is not None) == (proved is False)
+    if pair is not None:
+        low, high = pair
+        assert ((high - low) * directions >= 0).all()
+        assert (low == high)[directions == 0].all()
+        first, last = output_of(tree, np.array(pair))
+        assert first > last
+
+
+@given(SEEDS)
+def test_values_are_what_slopes_leave(seed):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, 3)
+    problem, tree = random_problem(random, directions), shared_tree(random)
+    tree = tree.replace(values=tree.values, slopes=abs(tree.slopes) * (directions + (
+        directions == 0)))
+    constant, rest = split_off(tree, problem)
+    every = problem.training_samples
+    np.testing.assert_allclose(
+        rest.y - rest.predictions(constant, every), problem.y - problem.predictions(tree, every))
+    back = put_back(constant, tree)
+    np.testing.assert_array_equal(back.slopes, tree.slopes)
+    assert back.ranges is None
+
+
+def data():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 4))
+    return X, 2.0 * X[:, 0] + (X[:, 1] > 0) * 3.0 + X[:, 2] + 0.3 * random.normal(size=300)
+
+
+CST = [1, 1, 0, 0]
+
+
+def test_steps_and_slopes_are_told_apart():
+    X, y = data()
+    tree = ObliqueTreeRegressor(monotonic_cst=CST, random_state=0).fit(X[:200], y[:200])
+    constant = ObliqueTreeRegressor(
+        monotonic_cst=CST, leaf="constant", random_state=0).fit(X[:200], y[:200])
+    assert shares_slopes(tree.tree_)
+    assert tree.get_n_leaves() <= constant.get_n_leaves()
+    assert tree.score(X[200:], y[200:]) > constant.score(X[200:], y[200:])
+    # A slope against its direction is of no use.
+    against = ObliqueTreeRegressor(monotonic_cst=[-1, 1, 0, 0], random_state=0).fit(X, y)
+    assert is_monotone(against) == (True, None)
+    assert against.tree_.slopes is None or against.tree_.slopes[0, 0, 0] == 0.0
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X[:, ::1]], ids=["csr", "dense"])
+def test_weights_are_repetition(form):
+    X, y = data()
+    weight = np.arange(len(y)) % 3
+    model = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer=LinearLeaves(penalty=0.0, shrink=False), monotonic_cst=CST,
+        random_state=0)
+    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict(X)
+    np.testing.assert_allclose(model.fit(form(X), y, weight).predict(form(X)), repeated)
+
+
+def test_far_rows_and_targets_move_few_predictions():
+    X, y = data()
+    model = ObliqueTreeRegressor(monotonic_cst=CST, random_state=0)
+    clean = model.fit(X, y).score(X, y)
+    X, gross = X.copy(), y.copy()
+    X[:3] *= 1e6
+    gross[3:6] += 1e6
+    model.fit(X, gross)
+    assert is_monotone(model) == (True, None)
+    predicted = model.predict(X)
+    is_near = np.abs(predicted) < 100.0
+    assert is_near.sum() >= 280
+    is_near[:6] = False
+    residual = y[is_near] - predicted[is_near]
+    assert 1.0 - residual @ residual / np.var(y) / is_near.sum() > clean - 0.05
+
+
+def test_leaves_follow_far_targets_that_a_feature_tells():
+    X, y = data()
+    X = np.column_stack([X, np.arange(300) < 10])
+    y[:10] += 1e4
+    model = ObliqueTreeRegressor(monotonic_cst=[*CST, 1], random_state=0).fit(X, y)
+    assert is_monotone(model) == (True, None)
+    np.testing.assert_allclose(model.predict(X[:10]), y[:10], rtol=0.01)
+    assert np.abs(model.predict(X[10:])).max() < 20.0
+
+
+@given(SEEDS)
+def test_edits_keep_slopes_and_the_order(seed):
+    random = np.random.default_rng(seed)
+    X, y = data()
+    model = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model.fit(X, y, random.choice([1.0, 2.0], len(y)))
+    nodes = np.flatnonzero(random.random(model.tree_.n_internal) < 0.4)
+    pruned, some = prune_at(model, nodes), random.choice(len(y), 30, replace=False)
+    refitted = refit_leaves(model, X[some], random.permutation(y)[some])
+    assert refitted.get_n_leaves() == model.get_n_leaves()
+    np.testing.assert_array_equal(pruned.tree_.slopes[0], model.tree_.slopes[0])
+    assert is_monotone(pruned) == is_monotone(refitted) == (True, None)
+    # The quantiles of a leaf are those of what its slopes leave, as they are without edits.
+    low, high = pruned.predict_quantiles(X, [0.0, 1.0]).T
+    assert ((low <= pruned.predict(X) + 1e-9) & (pruned.predict(X) <= high + 1e-9)).mean() > 0.9
+    # Of a whole branch, the mean prediction stays.
+    whole = prune_at(model, [0])
+    np.testing.assert_allclose(whole.tree_.values, np.average(
+        model.tree_.values[:, 0], weights=model._sample_summary.leaf_weights), rtol=1e-9)
+
+
+def test_pruned_forests_stay_monotone():
+    X, y = data()
+    forest = ObliqueForestRegressor(
+        3, leaf="linear", monotonic_cst=CST, optimizer="tao", max_depth=4, random_state=0)
+    forest.fit(X, y)
+    assert shares_slopes(forest[0].tree_)
+    pruned = prune_forest(forest, X[::2], y[::2], tol=0.2)
+    assert is_monotone(forest) == is_monotone(pruned) == (True, None)
+    n_leaves, n_before = (
+        sum(tree.get_n_leaves() for tree in each) for each in (pruned, forest))
+    assert 1 < n_leaves < n_before
+    assert shares_slopes(pruned[0].tree_)
