@@ -1,7 +1,7 @@
 """Monotone trees beside free ones, and scikit-learn's models with the same constraints.
 
 - `free`, `monotone`: the estimators with constant leaves, without and with `monotonic_cst`.
-- `default`: the estimators without either, whose leaves may be linear.
+- `default`, `monotone_default`: the same with the default leaves, which may be linear.
 - `sklearn_tree`: scikit-learn's tree with the constraints, grown to as many leaves as the monotone
   tree has. Categories are indicators, missing numbers the mean.
 - `boosting`: boosting by histograms with the constraints and a depth of 4.
@@ -62,9 +62,12 @@ def run(data, seed, fold):
     free = fit("free", tree(leaf="constant", random_state=seed), X)
     fit("default", tree(random_state=seed), X)
     monotone = fit("monotone", tree(leaf="constant", monotonic_cst=cst, random_state=seed), X)
-    row["free_leaves"], row["leaves"] = free.get_n_leaves(), monotone.get_n_leaves()
-    row["free_is_monotone"], row["is_monotone"] = (
-        is_monotone(each.tree_, monotone.encoded_monotonic_cst_)[0] for each in (free, monotone))
+    default = fit("monotone_default", tree(monotonic_cst=cst, random_state=seed), X)
+    row["free_leaves"], row["leaves"], row["default_leaves"] = (
+        each.get_n_leaves() for each in (free, monotone, default))
+    row["free_is_monotone"], row["is_monotone"], row["default_is_monotone"] = (
+        is_monotone(each.tree_, monotone.encoded_monotonic_cst_)[0]
+        for each in (free, monotone, default))
     numbers = as_numbers(X)
     fit("sklearn_tree", sklearn_tree(
         max_leaf_nodes=max(2, row["leaves"]), random_state=seed,
@@ -84,7 +87,8 @@ def report(rows, folder):
 MONOTONE = Benchmark(
     "monotone", "monotone trees: what they lose, and the same constraints in other models",
     keys=("data", "seed", "fold"),
-    fields=("free", "default", "monotone", "sklearn_tree", "boosting", "free_leaves", "leaves",
-            "free_is_monotone", "is_monotone", "free_seconds", "default_seconds",
-            "monotone_seconds", "sklearn_tree_seconds", "boosting_seconds"),
+    fields=("free", "default", "monotone", "monotone_default", "sklearn_tree", "boosting",
+            "free_leaves", "leaves", "default_leaves", "free_is_monotone", "is_monotone",
+            "default_is_monotone", "free_seconds", "default_seconds", "monotone_seconds",
+            "monotone_default_seconds", "sklearn_tree_seconds", "boosting_seconds"),
     jobs=jobs, run=run, report=report)
