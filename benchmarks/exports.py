@@ -294,7 +294,7 @@ def are_near(model, X, dtype):
     """Mask of rows with a score within a unit in the last place of a threshold."""
     X, near = encoded(model, X).astype(dtype), np.zeros(len(X), dtype=bool)
     for tree in trees_of(model):
-        weights = tree.dense_weights(slice(None))
+        weights = tree.dense_weights()
         size = np.abs(X) @ np.abs(weights).T + np.abs(tree.thresholds)
         close = np.abs(tree.scores(X)) <= np.spacing(size.astype(dtype))
         near |= (close & tree.decision_path(X).toarray()).any(axis=1)

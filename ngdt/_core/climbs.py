@@ -47,7 +47,7 @@ class Climbs:
     """
 
     def __init__(self, tree, direction):
-        weights = tree.dense_weights(slice(None))
+        weights = tree.dense_weights()
         self.tree, self.path = tree, tree.ancestors()
         self.possible = _parting(self.path, weights * direction)
         is_single = np.count_nonzero(weights, axis=1) == 1

@@ -109,12 +109,12 @@ cdef class FlatTree:
     def n_leaves(self):
         return self.n_internal + 1
 
-    def dense_weights(self, nodes):
+    def dense_weights(self, nodes=slice(None)):
         """Weights of some nodes as a dense array, whatever the tree stores.
 
         Parameters
         ----------
-        nodes : slice or array-like of int
+        nodes : slice or array-like of int, default=all
 
         Returns
         -------

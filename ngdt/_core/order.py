@@ -108,7 +108,7 @@ def refute_table(tree, direction, table, pair):
         return rows
     low = rows[0]
     _, found = refute(tree.replace(
-        weights=tree.dense_weights(slice(None)) * is_number,
+        weights=tree.dense_weights() * is_number,
         thresholds=tree.thresholds - tree.weights @ np.where(is_number, 0.0, low)), direction)
     if found is None:
         return None

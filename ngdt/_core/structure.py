@@ -404,8 +404,8 @@ def grafted(tree, subtrees):
 
     def weights_of(source, node):
         if id(source) not in dense:
-            dense[id(source)] = source.densify()
-        return dense[id(source)].weights[node]
+            dense[id(source)] = source.dense_weights()
+        return dense[id(source)][node]
 
     root = place(tree, 0 if tree.n_internal else ~0)
     nodes, leaves, left, right = number_depth_first(root, children_of)

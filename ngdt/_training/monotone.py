@@ -48,7 +48,7 @@ def freed(tree, problem):
     Tree
         The leaves keep their values.
     """
-    weights = tree.dense_weights(slice(None)).copy()
+    weights = tree.dense_weights().copy()
     weights[np.ix_(tree.node_depths() < problem.free_levels, problem.directions != 0)] = 0.0
     return tree.replace(weights=weights)
 
@@ -67,7 +67,7 @@ def free_nodes(tree, problem):
     """
     if problem.directions is None:
         return np.zeros(tree.n_internal, dtype=bool)
-    weights = tree.dense_weights(slice(None))
+    weights = tree.dense_weights()
     return (tree.node_depths() < problem.free_levels) & (
         weights[:, problem.directions != 0] == 0.0).all(axis=1)
 
@@ -90,7 +90,7 @@ def straighten(tree, problem):
     Tree
         The tree itself if there is no such split.
     """
-    weights, thresholds = tree.dense_weights(slice(None)).copy(), tree.thresholds.copy()
+    weights, thresholds = tree.dense_weights().copy(), tree.thresholds.copy()
     scale = problem.scaling.scale
     wrong = np.array([
         against(row * scale, problem.directions) for row in weights], dtype=bool)
@@ -135,7 +135,7 @@ def kinds_of_splits(tree, directions):
     ndarray of int, shape (n_internal,)
         2 for those that do both, as after `straighten` none does.
     """
-    upward = tree.dense_weights(slice(None)) * directions
+    upward = tree.dense_weights() * directions
     rises, falls = (upward > 0.0).any(axis=1), (upward < 0.0).any(axis=1)
     return np.where(rises & falls, 2, rises.astype(np.intp) - falls)
 

@@ -81,7 +81,7 @@ class RowSpan:
 
     def reduced(self, tree):
         """The tree that splits coordinates as the given one splits samples of the span."""
-        weights, thresholds = self._scaling.to_scaled(tree.densify().weights, tree.thresholds)
+        weights, thresholds = self._scaling.to_scaled(tree.dense_weights(), tree.thresholds)
         products = np.zeros((len(weights), len(self._basis)))
         for block, values in self._blocks(self._basis):
             products += weights[:, block] @ values.T
@@ -90,7 +90,7 @@ class RowSpan:
     def raw(self, tree):
         """The tree that splits raw features as the given one splits coordinates."""
         factors = solve_triangular(
-            self._factor, tree.densify().weights.T, lower=True, trans="T").T
+            self._factor, tree.dense_weights().T, lower=True, trans="T").T
         weights = np.empty((len(factors), self._X.shape[1]))
         for block, values in self._blocks(self._basis):
             weights[:, block] = factors @ values

@@ -81,7 +81,7 @@ class Regions:
         """Lower bound of the distance of each leaf: to the farthest half-space of its path."""
         tree = self._tree
         margins = tree.scores(x[None])[0]
-        norm = norms(tree.dense_weights(slice(None)) * scale)
+        norm = norms(tree.dense_weights() * scale)
         away = np.where(margins == 0, 0.0, margins / norm)
         path = self._path.copy()
         # Where the path goes the other way than the sample.

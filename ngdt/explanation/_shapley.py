@@ -94,7 +94,7 @@ def _narrowed(tree, used):
     leaves = tree.leaf_arrays()
     if tree.slopes is not None:
         leaves["slopes"] = tree.slopes[:, :, used]
-    return Tree(tree.dense_weights(slice(None))[:, used], tree.thresholds, tree.children_left,
+    return Tree(tree.dense_weights()[:, used], tree.thresholds, tree.children_left,
                 tree.children_right, **leaves)
 
 

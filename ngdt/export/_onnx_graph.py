@@ -180,7 +180,7 @@ class GraphBuilder:
     def _splits(self):
         """Weights and thresholds of all nodes; splits on one feature decide without rounding."""
         trees = self._model.trees
-        weights = np.concatenate([tree.dense_weights(slice(None)) for tree in trees])
+        weights = np.concatenate([tree.dense_weights() for tree in trees])
         thresholds = np.concatenate([tree.thresholds for tree in trees])
         if not len(weights):        # Gemm needs a node
             weights, thresholds = np.zeros((1, self._model.n_features)), np.zeros(1)

@@ -385,7 +385,7 @@ def test_cost_of_prediction(case):
     lengths, products = prediction_cost(tree, X)
     constant_lengths, _ = prediction_cost(tree.replace(values=tree.values), X)
     assert lengths == constant_lengths
-    weights = (tree.dense_weights(slice(None)) != 0).sum(axis=1)
+    weights = (tree.dense_weights() != 0).sum(axis=1)
     cost = tree.decision_path(X) @ weights + (tree.slopes[tree.apply(X)] != 0).sum(axis=(1, 2))
     assert products == (pytest.approx(cost.mean()), cost.min(), cost.max())
 

@@ -15,7 +15,7 @@ from ngdt._inspection.sample_summary import SampleSummary
 def nearest(tree, X, samples):
     """The largest product on the left and the smallest on the right of each node; the leaves."""
     left, right, leaves = np.full(tree.n_internal, -np.inf), np.full(tree.n_internal, np.inf), []
-    weights = tree.dense_weights(slice(None))
+    weights = tree.dense_weights()
     for x in X[samples]:
         at = 0
         while at >= 0:

@@ -138,7 +138,7 @@ def test_conversions(tree):
     assert tree.densify() is tree
     assert_array_equal(stored.densify().weights, tree.weights)
     assert_array_equal(stored.weights.toarray(), tree.weights)
-    assert_array_equal(stored.dense_weights(slice(None)), tree.dense_weights(slice(None)))
+    assert_array_equal(stored.dense_weights(), tree.dense_weights())
     assert stored.n_nonzero == tree.n_nonzero == np.count_nonzero(tree.weights)
     assert repr(stored) == (
         f"{repr(tree)[:-1]}, n_nonzero={tree.n_nonzero}, is_sparse=True)")

@@ -68,7 +68,7 @@ def numbers(n):
 def importances_by_definition(tree, std, gains):
     """The average of normalised effects over nodes and leaves, one by one."""
     total = np.zeros(tree.n_features)
-    for node, weights in enumerate(tree.dense_weights(slice(None))):
+    for node, weights in enumerate(tree.dense_weights()):
         effect = np.abs(weights) * std
         total += gains[node] * effect / (effect.sum() or 1.0)
     for leaf in range(tree.n_leaves if tree.slopes is not None else 0):

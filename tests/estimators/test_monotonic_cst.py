@@ -137,13 +137,13 @@ def test_the_splits_of_tao_rise_or_fall(penalty, form):
     for initial in (InfoGain().initialize(problem), free):
         tree = TAO(penalty=penalty).optimize(initial, problem).tree
         assert is_straight(tree, directions).all()
-        assert np.count_nonzero(tree.dense_weights(slice(None)) * directions, axis=1).max() > 1
+        assert np.count_nonzero(tree.dense_weights() * directions, axis=1).max() > 1
         assert is_monotone(tree, directions) == (True, None)
 
 
 def is_straight(tree, directions):
     """Whether the score of each split does not both rise and fall."""
-    upward = tree.dense_weights(slice(None)) * directions
+    upward = tree.dense_weights() * directions
     return np.all(upward >= 0, axis=1) | np.all(upward <= 0, axis=1)
 
 

@@ -59,7 +59,7 @@ def goals(draw, model, x):
 
 def boundaries(tree, x, feature, target):
     """Steps along a feature at which a decision or a prediction may change."""
-    weights = tree.dense_weights(slice(None))[:, feature]
+    weights = tree.dense_weights()[:, feature]
     values = [(tree.scores(x[None])[0], weights)]
     if tree.slopes is not None:
         outputs, slopes = tree.values + tree.slopes @ x, tree.slopes[:, :, feature]

@@ -366,7 +366,7 @@ def test_no_weights_of_rounding_are_left(C, form, monkeypatch):
             validation_fraction=None).fit(X, y)
 
     def shares(tree):
-        effects = np.abs(tree.dense_weights(slice(None))) * std
+        effects = np.abs(tree.dense_weights()) * std
         return effects / effects.max(axis=1, keepdims=True)
 
     found = fitted()

@@ -141,7 +141,7 @@ def narrowest_gap(tree, X):
     """Least distance between samples on two sides of a split, relative to the terms of the sum."""
     X = X if isinstance(X, np.ndarray) else X.toarray()
     at_node, ratio = tree.decision_path(X).toarray(), np.inf
-    weights = tree.dense_weights(slice(None))
+    weights = tree.dense_weights()
     for node, score in enumerate(tree.scores(X).T):
         here = at_node[:, node]
         left, right = score[here & (score <= 0)], score[here & (score > 0)]

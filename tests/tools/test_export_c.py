@@ -202,7 +202,7 @@ def test_float_differs_only_near_thresholds(folder, estimators):
         members = getattr(model, "estimators_", [model])
         is_near = np.zeros(len(X), dtype=bool)
         for tree in (each.tree_ for each in members):
-            size = np.abs(X) @ np.abs(tree.dense_weights(slice(None))).T + np.abs(tree.thresholds)
+            size = np.abs(X) @ np.abs(tree.dense_weights()).T + np.abs(tree.thresholds)
             near = np.abs(tree.scores(X)) <= 1e-6 * size
             is_near |= (near & tree.decision_path(X).toarray()).any(axis=1)
         assert is_near.mean() < 0.2     # iris has few different values

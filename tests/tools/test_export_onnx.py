@@ -56,8 +56,8 @@ def near_thresholds(model, X, dtype):
     """Mask of the samples with a score on the path within the rounding errors of its sum."""
     epsilon, near = 4 * np.finfo(TYPES[dtype]).eps * X.shape[1], np.zeros(len(X), dtype=bool)
     for tree in (each.tree_ for each in getattr(model, "estimators_", [model])):
-        size = np.abs(X) @ np.abs(tree.dense_weights(slice(None))).T + np.abs(tree.thresholds)
-        is_sum = np.count_nonzero(tree.dense_weights(slice(None)), axis=1) > 1
+        size = np.abs(X) @ np.abs(tree.dense_weights()).T + np.abs(tree.thresholds)
+        is_sum = np.count_nonzero(tree.dense_weights(), axis=1) > 1
         close = (np.abs(tree.scores(X)) <= epsilon * size) & is_sum
         near |= (close & tree.decision_path(X).toarray()).any(axis=1)
     return near

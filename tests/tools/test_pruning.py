@@ -169,7 +169,7 @@ def test_pure_subtrees(problem, data):
                     for top in nodes)}
     kept = [node for node in range(tree.n_internal) if node not in gone]
     np.testing.assert_array_equal(
-        pruned.dense_weights(slice(None)), tree.dense_weights(slice(None))[kept])
+        pruned.dense_weights(), tree.dense_weights()[kept])
     np.testing.assert_array_equal(pruned.thresholds, tree.thresholds[kept])
     # Leaves that are not new keep their values, and so do those of regression, which predict the
     # same; the new ones of classes fit their samples.
@@ -244,12 +244,12 @@ def test_zero_weight_nodes(data, p):
     X = data.draw(samples(n_samples=st.integers(1, 12), n_features=st.just(p)))
     pruned = prune_zero_weight_nodes(tree)
     np.testing.assert_array_equal(pruned.predict(X), tree.predict(X))
-    rows = pruned.dense_weights(slice(None))
+    rows = pruned.dense_weights()
     assert rows.any(axis=1).all()
     # Splits and leaves on the paths of the samples are there as they were.
     np.testing.assert_array_equal(
         np.asarray(pruned.decision_path(X).sum(axis=1)).ravel(),
-        tree.decision_path(X).toarray() @ tree.dense_weights(slice(None)).any(axis=1).astype(int))
+        tree.decision_path(X).toarray() @ tree.dense_weights().any(axis=1).astype(int))
     assert prune_zero_weight_nodes(pruned) is pruned
     assert pruned.is_sparse == tree.is_sparse
     event(f"splits removed: {pruned.n_internal < tree.n_internal}")
@@ -296,7 +296,7 @@ def test_equal_leaves(problem, data):
     gone = equal(tree, loss)
     kept = np.setdiff1d(np.arange(tree.n_internal), gone)
     np.testing.assert_array_equal(
-        pruned.dense_weights(slice(None)), tree.dense_weights(slice(None))[kept])
+        pruned.dense_weights(), tree.dense_weights()[kept])
     assert prune_equal_leaves(pruned, X, y, loss=loss) is pruned
     assert pruned.is_sparse == tree.is_sparse
     event(f"splits removed: {len(gone) > 0}, left: {len(kept) > 0}")

@@ -140,8 +140,8 @@ class _FrankWolfe:
 
     def initial_planes(self):
         """The planes of the initial tree, scaled by the factor with the smallest objective."""
-        tree = self.tree.densify()
-        planes = np.column_stack(self.scaling.to_scaled(tree.weights, tree.thresholds))
+        planes = np.column_stack(
+            self.scaling.to_scaled(self.tree.dense_weights(), self.tree.thresholds))
         scores = np.abs(self.X @ planes[:, :-1].T - planes[:, -1]).mean(axis=0)
         with np.errstate(over="ignore"):
             normalised = planes / np.where(scores == 0.0, 1.0, scores)[:, None]

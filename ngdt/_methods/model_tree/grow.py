@@ -86,11 +86,11 @@ def grow(problem, data, penalty, *, looks_ahead=False):
 def _tree(root, problem, data):
     """The tree of a root, whose leaf values are 0."""
     nodes, leaves, left, right = number_depth_first(root, lambda branch: branch.children)
-    weights = sparse.csr_array(
-        (np.ones(len(nodes)), ([*range(len(nodes))], [data.features[n.split[0]] for n in nodes])),
-        shape=(len(nodes), problem.X.shape[1]))
+    weights = np.zeros((len(nodes), problem.X.shape[1]))
+    for row, node in zip(weights, nodes, strict=True):
+        row[data.features[node.split[0]]] = 1.0
     return Tree(weights, [node.split[1] for node in nodes], left, right,
-                np.zeros((len(leaves), problem.n_outputs))).densify()
+                np.zeros((len(leaves), problem.n_outputs)))
 
 
 def _split(branch, problem, data, random, penalty, looks_ahead):

@@ -262,7 +262,7 @@ def trainer_of(params, tree, problem, input_scale, nu, batch_size):
     # Leaf values of regression are in the units of the targets, which may be any number of
     # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
     leaf_limit = params.leaf_limit if loss.is_classifier or loss.has_log_link else np.inf
-    weights, thresholds = input_scale.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
+    weights, thresholds = input_scale.scaling.to_unit_norm(tree.dense_weights(), tree.thresholds)
     trained = TrainedTree(
         tree, weights.astype(np.float32), thresholds.copy(),
         np.clip(tree.values, -leaf_limit, leaf_limit), loss, nu=nu, leaf_limit=leaf_limit,

@@ -156,7 +156,7 @@ class SoftRun:
         self.scaling, self.validation_samples = problem.scaling, problem.validation_samples
         self.random = np.random.RandomState(problem.random_state)
         self.schedule = params._schedule(len(samples), problem)
-        weights, thresholds = self.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
+        weights, thresholds = self.scaling.to_unit_norm(tree.dense_weights(), tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
         self.trainer = self._trainer(
