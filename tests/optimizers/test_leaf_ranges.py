@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import make_problem
-from ngdt._methods.linear_leaves.ranges import tighten, widen
+from ngdt._methods.linear_leaves.ranges import with_ranges
 from ngdt.initializers import InfoGain, ModelTree
 from ngdt.optimizers import TAO, LinearLeaves
 
@@ -27,7 +27,7 @@ def linear_tree(problem):
 def test_limits_are_those_of_targets_less_the_residuals_of_each_side(seed, n_targets):
     problem = noisy_problem(seed, n_targets=n_targets)
     tree = linear_tree(problem)
-    tight = tighten(tree, problem)
+    tight = with_ranges(tree, problem)
     leaf = problem.apply(tree, problem.training_samples)
     for each in range(tree.n_leaves):
         here = leaf == each
@@ -45,11 +45,11 @@ def test_limits_are_those_of_targets_less_the_residuals_of_each_side(seed, n_tar
 def test_the_ranges_before_make_no_difference():
     problem = noisy_problem()
     tree = linear_tree(problem)
-    tight = tighten(tree, problem)
+    tight = with_ranges(tree, problem)
     assert (tight.ranges[..., 0] > tree.ranges[..., 0]).all()
     assert (tight.ranges[..., 1] < tree.ranges[..., 1]).all()
-    np.testing.assert_array_equal(tighten(tight, problem).ranges, tight.ranges)
-    np.testing.assert_array_equal(widen(tight, problem).ranges, tree.ranges)
+    np.testing.assert_array_equal(with_ranges(tight, problem).ranges, tight.ranges)
+    np.testing.assert_array_equal(with_ranges(tight, problem, margin=0.0).ranges, tree.ranges)
 
 
 def test_model_trees_and_tao_narrow_the_ranges():
@@ -58,8 +58,8 @@ def test_model_trees_and_tao_narrow_the_ranges():
     trained = TAO(max_iter=2).optimize(tree, problem).tree
     for each in (tree, trained):
         assert each.slopes is not None
-        np.testing.assert_array_equal(each.ranges, tighten(each, problem).ranges)
-        assert (each.ranges != widen(each, problem).ranges).all()
+        np.testing.assert_array_equal(each.ranges, with_ranges(each, problem).ranges)
+        assert (each.ranges != with_ranges(each, problem, margin=0.0).ranges).all()
 
 
 def test_targets_without_noise_keep_their_range():
@@ -68,7 +68,7 @@ def test_targets_without_noise_keep_their_range():
                            max_depth=1)
     tree = LinearLeaves(penalty=1e-9, shrink=False).optimize(
         InfoGain().initialize(problem), problem).tree
-    np.testing.assert_allclose(tighten(tree, problem).ranges, tree.ranges, atol=1e-6)
+    np.testing.assert_allclose(with_ranges(tree, problem).ranges, tree.ranges, atol=1e-6)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
@@ -78,12 +78,12 @@ def test_units_of_targets_scale_the_limits(unit):
     other = tree.replace(
         values=tree.values * unit, slopes=tree.slopes * unit, ranges=tree.ranges * unit)
     np.testing.assert_allclose(
-        tighten(other, scaled).ranges, tighten(tree, problem).ranges * unit, rtol=1e-9)
+        with_ranges(other, scaled).ranges, with_ranges(tree, problem).ranges * unit, rtol=1e-9)
 
 
 def test_constant_leaves_and_those_without_limits_stay():
     problem = noisy_problem()
     constant = InfoGain().initialize(problem)
     free = LinearLeaves(penalty=1.0, clip=False).optimize(constant, problem).tree
-    assert tighten(constant, problem) is constant
-    assert tighten(free, problem) is free
+    assert with_ranges(constant, problem) is constant
+    assert with_ranges(free, problem) is free

@@ -11,34 +11,25 @@ from ngdt._training.samples_by_leaf import SamplesByLeaf
 _MARGIN = 0.6
 
 
-def widen(tree, problem):
-    """Let linear leaves for the squared loss predict up to the limits of their training targets.
+def with_ranges(tree, problem, margin=_MARGIN):
+    """The tree with linear leaves that stay away from the limits of their training targets.
+
+    Use it last: the training loss rises. It makes no difference what the ranges were before.
 
     Parameters
     ----------
     tree : Tree
-        Without linear leaves or ranges, it is returned as it is.
+        Without linear leaves or ranges, or for another loss than the squared one, it is returned as
+        it is.
     problem : Problem
+    margin : float, default=0.6
+        Part of the noise, on either side. With 0, leaves predict up to the limits.
 
     Returns
     -------
     Tree
         A leaf without samples keeps its range.
     """
-    return _with_ranges(tree, problem, 0.0)
-
-
-def tighten(tree, problem):
-    """Keep linear leaves away from the limits of their training targets by part of the noise.
-
-    Use it last: the training loss rises. Parameters and result are those of `widen`. It makes no
-    difference what the ranges were before.
-    """
-    return _with_ranges(tree, problem, _MARGIN)
-
-
-def _with_ranges(tree, problem, margin):
-    """The tree with ranges of the training targets, less a margin on each side."""
     if tree.slopes is None or tree.ranges is None or not problem.loss.is_squared:
         return tree
     samples, ranges = problem.training_samples, tree.ranges.copy()

@@ -15,7 +15,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
-from ngdt._methods.linear_leaves.ranges import tighten
+from ngdt._methods.linear_leaves.ranges import with_ranges
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.folds import N_FOLDS, Fold, fold_samples
 from ngdt._training.samples_by_leaf import SamplesByLeaf
@@ -318,7 +318,7 @@ class _Grown:
         values = np.zeros((small.n_leaves, self.problem.n_outputs))
         tree = with_models(
             small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
-        return tighten(tree, self.problem)
+        return with_ranges(tree, self.problem)
 
 
 def _varying(features, problem):

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ngdt._core.structure import child_ids, choose_leaves, nodes_by_depth
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
-from ngdt._methods.linear_leaves.ranges import tighten, widen
+from ngdt._methods.linear_leaves.ranges import with_ranges
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.tao.node_solvers import AxisSolver, NewtonSolver, NodeProblem
 from ngdt._methods.tao.weights import (
@@ -179,10 +179,10 @@ class TAO(Optimizer):
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
         with one_blas_thread, Threads(problem.n_jobs) as threads:
             # With narrower ranges, leaves that are fitted anew would not lower the training loss.
-            run = TAORun(self, widen(tree, problem), problem, threads)
+            run = TAORun(self, with_ranges(tree, problem, margin=0.0), problem, threads)
             run.train()
         return run.progress.result(
-            lambda: tighten(run.result(), problem), converged=run.converged)
+            lambda: with_ranges(run.result(), problem), converged=run.converged)
 
 
 class TAORun:
