@@ -111,8 +111,7 @@ cdef class WorkingSetFit(NewtonFit):
     cdef void choose_working_set(self) noexcept nogil:
         """All features that are used or violate optimality; if too many, those that do most."""
         cdef int most = <int> self.working.shape[0] - 1
-        cdef double least = -1.0, more = (
-            self.violation(&self.weights[0], &self.gradient[0]) / (16.0 * self.n_features))
+        cdef double least = -1.0, more = self.violation(&self.weights[0]) / (16.0 * self.n_features)
         cdef Py_ssize_t j
         if self._count_above(least) > most:
             least = 0.0

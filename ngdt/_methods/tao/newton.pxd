@@ -78,12 +78,11 @@ cdef class NewtonFit:
     cdef double project(self, const Sample *x) noexcept nogil
     cdef void add(self, double r, const Sample *x, double *gradient) noexcept nogil
     cdef void to_scaled(self, double *gradient) noexcept nogil
-    cdef double violation(self, const double *w, const double *gradient) noexcept nogil
+    cdef double violation(self, const double *w) noexcept nogil
 
-    cdef double _loss_at(self, double t) noexcept nogil
-    cdef double _penalty_at(self, double t) noexcept nogil
+    cdef double _value_at(self, double t) noexcept nogil
     cdef void _find_margins(self, const double *w, double *out) noexcept nogil
-    cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil
+    cdef void _find_gradient(self, const double[::1] margin) noexcept nogil
     cdef void _scale(self) noexcept nogil
     cdef double _slope_at_scale(self, double scale) noexcept nogil
     cdef double _violation_at_zero(self) noexcept nogil

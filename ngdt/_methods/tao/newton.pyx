@@ -71,8 +71,8 @@ cdef class NewtonFit:
         self._scale()
         enough = tol * self._violation_at_zero()
         for _step in range(max_steps):
-            self._find_gradient(&self.margin[0], &self.gradient[0])
-            if self.violation(&self.weights[0], &self.gradient[0]) <= enough:
+            self._find_gradient(self.margin)
+            if self.violation(&self.weights[0]) <= enough:
                 return
             self.find_goal()
             if self.is_late() or not self._search_line():
@@ -88,20 +88,15 @@ cdef class NewtonFit:
         with gil:
             return not self.deadline.fits()
 
-    cdef double _loss_at(self, double t) noexcept nogil:
-        """The loss after t steps."""
-        cdef double total = 0.0
-        cdef Py_ssize_t i
+    cdef double _value_at(self, double t) noexcept nogil:
+        """F after t steps."""
+        cdef double loss = 0.0, penalty = 0.0
+        cdef Py_ssize_t i, j
         for i in range(self.n_samples):
-            total += self.cost[i] * hinge(self.margin[i] + t * self.change[i])
-        return total
-
-    cdef double _penalty_at(self, double t) noexcept nogil:
-        cdef double total = 0.0
-        cdef Py_ssize_t j
+            loss += self.cost[i] * hinge(self.margin[i] + t * self.change[i])
         for j in range(self.n_features):
-            total += penalty_of(self.weights[j] + t * self.direction[j], self.is_l1)
-        return total
+            penalty += penalty_of(self.weights[j] + t * self.direction[j], self.is_l1)
+        return loss + penalty
 
     cdef void to_raw(self, const double *w) noexcept nogil:
         """Write what w, and its intercept, are for raw features."""
@@ -140,15 +135,16 @@ cdef class NewtonFit:
             x = self.data.get(self.samples[i])
             out[i] = self.target[i] * self.project(&x)
 
-    cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil:
-        """Gradient of the loss where the samples have these margins."""
+    cdef void _find_gradient(self, const double[::1] margin) noexcept nogil:
+        """Write the gradient of the loss where the samples have these margins."""
         cdef Py_ssize_t i
         cdef Sample x
-        memset(out, 0, (self.n_features + 1) * sizeof(double))
+        memset(&self.gradient[0], 0, (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
             x = self.data.get(self.samples[i])
-            self.add(self.cost[i] * self.target[i] * hinge_slope(margin[i]), &x, out)
-        self.to_scaled(out)
+            self.add(
+                self.cost[i] * self.target[i] * hinge_slope(margin[i]), &x, &self.gradient[0])
+        self.to_scaled(&self.gradient[0])
 
     cdef void _scale(self) noexcept nogil:
         """Multiply weights and intercept with what lowers F most: bisection on its slope.
@@ -190,12 +186,12 @@ cdef class NewtonFit:
             slope += self.cost[i] * self.margin[i] * hinge_slope(scale * self.margin[i])
         return slope
 
-    cdef double violation(self, const double *w, const double *gradient) noexcept nogil:
-        """Distance of w from optimal where the loss has this gradient."""
-        cdef double total = fabs(gradient[self.n_features])
+    cdef double violation(self, const double *w) noexcept nogil:
+        """Distance of w from optimal, where the loss has the present gradient."""
+        cdef double total = fabs(self.gradient[self.n_features])
         cdef Py_ssize_t j
         for j in range(self.n_features):
-            total += violation_of(w[j], gradient[j], self.is_l1)
+            total += violation_of(w[j], self.gradient[j], self.is_l1)
         return total
 
     cdef double _violation_at_zero(self) noexcept nogil:
@@ -211,9 +207,8 @@ cdef class NewtonFit:
                 right += self.cost[i]
         # There is no step yet: direction and change are free, and the change is zero.
         memset(&self.direction[0], 0, (self.n_features + 1) * sizeof(double))
-        self._find_gradient(&self.change[0], &self.gradient[0])
-        return min(right, total - right) / total * (
-            self.violation(&self.direction[0], &self.gradient[0]))
+        self._find_gradient(self.change)
+        return min(right, total - right) / total * self.violation(&self.direction[0])
 
     cdef bint _search_line(self) noexcept nogil:
         """Try the step, half of it and so on, until F falls enough; False if it never does."""
@@ -227,11 +222,10 @@ cdef class NewtonFit:
                 predicted -= penalty_of(self.weights[j], self.is_l1)
         if not predicted < 0.0:
             return False
-        here = self._loss_at(0.0) + self._penalty_at(0.0)
+        here = self._value_at(0.0)
         self._find_margins(&self.direction[0], &self.change[0])
         for _halving in range(MAX_HALVINGS):
-            if self._loss_at(t) + self._penalty_at(t) - here <= (
-                    SUFFICIENT_DECREASE * t * predicted):
+            if self._value_at(t) - here <= SUFFICIENT_DECREASE * t * predicted:
                 break
             t *= 0.5
         else:
