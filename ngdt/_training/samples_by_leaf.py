@@ -1,4 +1,7 @@
-"""Samples sorted by leaf: the samples of a node are found without a search."""
+"""Samples sorted by leaf: the samples of a node are found without a search.
+
+Node i is i here, and leaf j is n_internal + j, as in `ngdt._core.structure`.
+"""
 
 import numpy as np
 
@@ -26,15 +29,12 @@ class SamplesByLeaf:
         order = np.argsort(first[m + leaf], kind="stable")
         self.samples, self.leaf = samples[order], leaf[order]
         offsets = np.searchsorted(first[m + self.leaf], np.arange(tree.n_leaves + 1))
-        # Leaf j is child ~j, the j-th from the end.
-        self._start, self._stop = (
-            np.concatenate([place[:m], place[m:][::-1]])
-            for place in (offsets[first], offsets[first + n_below]))
+        self._start, self._stop = offsets[first], offsets[first + n_below]
 
-    def bounds(self, children):
-        """First and last place of the samples that reach each node, or leaf ~j."""
-        return self._start[children], self._stop[children]
+    def bounds(self, ids):
+        """First and last place of the samples that reach each of some nodes and leaves."""
+        return self._start[ids], self._stop[ids]
 
-    def slice_of(self, child):
-        """Slice of the samples that reach a node, or a leaf ~j."""
-        return slice(*self.bounds(child))
+    def slice_of(self, id):
+        """Slice of the samples that reach a node or a leaf."""
+        return slice(*self.bounds(id))

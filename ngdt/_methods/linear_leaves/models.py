@@ -135,7 +135,7 @@ def fit_models(
     # The products of a node are small: several threads of BLAS would mostly wait for each other.
     with one_blas_thread:
         for node in range(n_nodes):     # parents come before children
-            here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
+            here = by_leaf.samples[by_leaf.slice_of(node)]
             if len(here) and (is_chain or node >= m):
                 fits = not is_chain or node == 0 or data.problem.control.deadline.fits()
                 if fits or with_losses:

@@ -39,7 +39,7 @@ def with_ranges(tree, problem, margin=_MARGIN):
     weight = problem.sample_weight[samples]
     by_leaf = SamplesByLeaf(tree, np.arange(len(samples)), leaf)
     for each in range(tree.n_leaves):
-        here = by_leaf.samples[by_leaf.slice_of(~each)]
+        here = by_leaf.samples[by_leaf.slice_of(tree.n_internal + each)]
         if len(here):
             ranges[each] = _limits(y[here], predictions[here], weight[here], margin)
     return tree.replace(values=tree.values, slopes=tree.slopes, ranges=ranges)

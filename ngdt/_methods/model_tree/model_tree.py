@@ -282,14 +282,14 @@ class _Grown:
 
     def errors(self, samples, weight):
         """Sums of weighted errors, shape (n_alphas, n_penalties)."""
-        m, Z = self.tree.n_internal, self.data.read(samples)
         by_leaf = SamplesByLeaf(
             self.tree, np.arange(len(samples)), self.problem.apply(self.tree, samples))
+        Z = self.data.read(samples)
 
         @cache
         def errors_of(node):
             """Sums of one node for each penalty, kept since many subtrees have it as a leaf."""
-            here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
+            here = by_leaf.samples[by_leaf.slice_of(node)]
             if len(here) == 0:
                 return np.zeros(len(self._sequences))
             predictions = self.models.predict(node, Z[here])

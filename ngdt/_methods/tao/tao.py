@@ -351,7 +351,7 @@ class TAORun:
         # On the side that a sample took before, its leaf is known from the level below. On the
         # other side, it is computed.
         own, is_right = self.reached[positions], positions >= np.repeat(
-            by_leaf.bounds(tree.children_left[nodes])[1], counts)
+            by_leaf.bounds(child_ids(tree)[nodes, 0])[1], counts)
         left, right = (np.repeat(children[nodes], counts)
                        for children in (tree.children_left, tree.children_right))
         other = self._route(samples, np.where(is_right, left, right))
