@@ -100,16 +100,6 @@ def numbered_groups(problem, samples):
     return np.argsort(np.argsort(first))[group]
 
 
-def problem_without(problem, samples):
-    """The problem without some of its training and validation samples."""
-    is_left = np.ones(len(problem.y), dtype=bool)
-    is_left[samples] = False
-    validation = problem.validation_weight
-    return problem.replace(
-        sample_weight=problem.sample_weight * is_left,
-        validation_weight=None if validation is None else validation * is_left)
-
-
 def problem_of(problem, samples, scaling=None):
     """The problem of some samples, which are copied.
 
@@ -272,11 +262,12 @@ class Fold:
 
     @classmethod
     def without(cls, problem, samples, trees=None):
-        """The fold of these test samples."""
+        """The fold of these test samples, training samples unless validation samples are apart."""
         if problem.own_validation:
             return cls(problem, samples, problem.validation_weight[samples], trees)
-        weight = problem.sample_weight[samples]
-        return cls(problem_without(problem, samples), samples, weight, trees)
+        weight, left = problem.sample_weight[samples], problem.sample_weight.copy()
+        left[samples] = 0.0
+        return cls(problem.replace(sample_weight=left), samples, weight, trees)
 
     def initial(self, init):
         """The tree of an initializer, or of a name, which is made once."""
