@@ -267,8 +267,8 @@ class Scaling(_OfFeatures):
 
         Parameters
         ----------
-        weights : ndarray of shape (n_nodes, n_features)
-        thresholds : ndarray of shape (n_nodes,)
+        weights : ndarray of shape (n_nodes, n_features), or (n_features,) for one node
+        thresholds : ndarray of shape (n_nodes,), or float
         """
         return weights * self.scale, thresholds - weights @ self.center
 

@@ -104,8 +104,8 @@ class LPSplitter(RefinedSplitter):
             np.where(right, sample_weight / sample_weight[right].sum(), 0.0), self.deadline)
         if plane is None:
             return
-        weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        split = self.cut_at(samples, weights[0], thresholds[0], min_samples_leaf)
+        split = self.cut_at(
+            samples, *self.scaling.to_raw(plane[:-1], plane[-1]), min_samples_leaf)
         if split is not None:
             yield split
 

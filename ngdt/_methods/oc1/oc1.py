@@ -114,8 +114,7 @@ class OC1Splitter(RefinedSplitter):
         """
         scaled = np.zeros(self.n_features + 1)
         scaled[coefficients] = unit_vectors(self.random, len(coefficients))
-        weights, thresholds = self.scaling.to_raw(scaled[None, :-1], scaled[-1:])
-        return weights[0], thresholds[0], scaled
+        return *self.scaling.to_raw(scaled[:-1], scaled[-1]), scaled
 
     def _descend(self, samples, initial, min_samples_leaf):
         """Descend until no step raises the gain; return the split with its best threshold."""
@@ -128,9 +127,8 @@ class OC1Splitter(RefinedSplitter):
             chance = self.random.random(len(coefficients))
             has_gained = self.descent.descend(coefficients, chance) or any(
                 self._jump(samples) for _ in range(self.n_jumps))
-        reached = self.descent.weights
-        weights, _ = self.scaling.to_raw(reached[None, :-1], reached[-1:])
-        return self.cut(samples, weights[0], min_samples_leaf)
+        return self.cut(
+            samples, self.descent.weights[:-1] / self.scaling.scale, min_samples_leaf)
 
     def _jump(self, samples):
         weights, threshold, scaled = self._random_hyperplane(self.moved)

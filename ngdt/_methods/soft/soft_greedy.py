@@ -171,15 +171,15 @@ class SoftStumpSplitter(RefinedSplitter):
         direction = np.zeros(p)
         direction[used] = random.normal(size=len(used))
         direction /= np.linalg.norm(direction)
-        weights, _ = self.scaling.to_raw(direction[None], np.zeros(1))
+        weights = direction / self.scaling.scale
         # The paper does not specify the initial threshold. A plane through the mean of all training
         # samples mostly has all samples of a deep node on one side, where it learns nothing.
         threshold = np.average(
-            problem.data.project(samples, weights[0]), weights=self.weight[samples])
+            problem.data.project(samples, weights), weights=self.weight[samples])
         # Initial leaf values: all classes alike, or the value of the whole node for regression.
         values = np.zeros((1, problem.n_outputs))
         if not problem.loss.is_classifier:
             values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
-        stump = Tree(weights, [threshold], [~0], [~1], np.repeat(values, 2, axis=0))
+        stump = Tree([weights], [threshold], [~0], [~1], np.repeat(values, 2, axis=0))
         return self.optimizer._train(
             stump, problem, samples, self.unit_weight, self.draw_features is not None).tree
