@@ -252,8 +252,8 @@ def optimize_reduced(optimizer, tree, problem):
         Its tree splits the features. None if there is no such space, or the tree does not fit into
         it: it is to be trained on the features.
     """
-    if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X) or (
-            problem.directions is not None):    # they belong to the features
+    # Directions belong to the features.
+    if optimizer.space is None or tree.slopes is not None or problem.directions is not None:
         return None
     space = space_of(problem, optimizer.space)
     start = None if space is None else space.reduced(tree)
