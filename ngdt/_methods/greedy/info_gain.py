@@ -81,12 +81,11 @@ class InfoGain(Initializer):
         grown = grow(pilot.copy(), problem.replace(
             control=replace(problem.control, deadline=deadline.not_before(_PILOT_SECONDS))))
         expected = _MORE_PER_SAMPLE * (monotonic() - begin) * len(samples) / len(pilot)
-        if len(pilot) == len(samples):
-            pass
-        elif deadline.fits(expected):
-            grown = grow(samples, problem)
-        elif (n := int(len(samples) * deadline.left / expected)) > len(pilot):
-            grown = grow(np.sort(order[:n]), problem)
+        if len(pilot) < len(samples):
+            n = len(samples) if deadline.fits(expected) else (
+                int(len(samples) * deadline.left / expected))
+            if n > len(pilot):
+                grown = grow(np.sort(order[:n]), problem)
         return grown
 
     def _builder(self, problem):
