@@ -300,50 +300,45 @@ cdef class Variance(Criterion):
         return not pure
 
     cdef Cut scan(self, const Moves *moves) noexcept nogil:
-        return _scan_variance(
-            moves, self.n_targets, &self._deviation[0, 0], &self._scratch[0, 0], self.total,
-            self.least, self.tolerance)
-
-
-cdef Cut _scan_variance(
-    const Moves *moves, Py_ssize_t n_targets, const double *deviation, double *scratch,
-    double total, double least, double tolerance
-) noexcept nogil:
-    cdef const double *sum_ = scratch       # sums over the node, the left side and the rest
-    cdef double *left = scratch + n_targets
-    cdef double *rest = scratch + 2 * n_targets
-    cdef double n_left = 0.0, n_rest = total, score, best = 0.0
-    cdef Py_ssize_t m, t, where = -1
-    for t in range(n_targets):
-        left[t] = 0.0
-        rest[t] = sum_[t]
-    if moves.has_rest:
-        for m in range(moves.n):
-            if moves.item[m] != REST:
-                n_rest -= moves.amount[m]
-                for t in range(n_targets):
-                    rest[t] -= moves.amount[m] * deviation[moves.item[m] * n_targets + t]
-    for m in range(moves.end):
-        if moves.item[m] != REST:
-            n_left += moves.amount[m]
-            for t in range(n_targets):
-                left[t] += moves.amount[m] * deviation[moves.item[m] * n_targets + t]
-        else:
-            n_left += n_rest
-            for t in range(n_targets):
-                left[t] += rest[t]
-        if m < moves.first or moves.z[m] == moves.z[m + 1] or (
-                n_left < least or total - n_left < least):
-            continue
-        # The variance between the sides, all that a cut removes. What the node has in common
-        # for all cuts is left out.
-        score = 0.0
+        # Local, as a loop would read what belongs to an object anew after each number it writes.
+        cdef Py_ssize_t n_targets = self.n_targets
+        cdef const double *deviation = &self._deviation[0, 0]
+        cdef const double *sum_ = &self._scratch[0, 0]  # over the node, the left side and the rest
+        cdef double *left = &self._scratch[1, 0]
+        cdef double *rest = &self._scratch[2, 0]
+        cdef double total = self.total, least = self.least, tolerance = self.tolerance
+        cdef double n_left = 0.0, n_rest = total, score, best = 0.0
+        cdef Py_ssize_t m, t, where = -1
         for t in range(n_targets):
-            score += left[t] * left[t] / n_left
-            score += (sum_[t] - left[t]) * (sum_[t] - left[t]) / (total - n_left)
-        if where < 0 or score > best + tolerance:
-            best = score
-            where = m
-    if where < 0:
-        return Cut(-INFINITY, 0.0, 0.0)
-    return Cut(best, moves.z[where], moves.z[where + 1])
+            left[t] = 0.0
+            rest[t] = sum_[t]
+        if moves.has_rest:
+            for m in range(moves.n):
+                if moves.item[m] != REST:
+                    n_rest -= moves.amount[m]
+                    for t in range(n_targets):
+                        rest[t] -= moves.amount[m] * deviation[moves.item[m] * n_targets + t]
+        for m in range(moves.end):
+            if moves.item[m] != REST:
+                n_left += moves.amount[m]
+                for t in range(n_targets):
+                    left[t] += moves.amount[m] * deviation[moves.item[m] * n_targets + t]
+            else:
+                n_left += n_rest
+                for t in range(n_targets):
+                    left[t] += rest[t]
+            if m < moves.first or moves.z[m] == moves.z[m + 1] or (
+                    n_left < least or total - n_left < least):
+                continue
+            # The variance between the sides, all that a cut removes. What the node has in common
+            # for all cuts is left out.
+            score = 0.0
+            for t in range(n_targets):
+                score += left[t] * left[t] / n_left
+                score += (sum_[t] - left[t]) * (sum_[t] - left[t]) / (total - n_left)
+            if where < 0 or score > best + tolerance:
+                best = score
+                where = m
+        if where < 0:
+            return Cut(-INFINITY, 0.0, 0.0)
+        return Cut(best, moves.z[where], moves.z[where + 1])
