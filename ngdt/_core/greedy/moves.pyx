@@ -47,10 +47,9 @@ cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept no
         _insertion_sort(keys, n)
         return
     for i in range(n):
-        # Bytes that all keys share need no pass, and values of a feature share many.
         varying |= keys[i] ^ keys[0]
-    # Radix by bytes, from the lowest: each pass keeps the order of the one before, and a byte that
-    # is the same in all words needs none.
+    # Radix by bytes, from the lowest: each pass keeps the order of the one before. Bytes that all
+    # keys share need no pass, and values of a feature share many.
     for digit in range(32, 64, 8):
         if not (varying >> digit) & 255:
             continue
@@ -127,39 +126,6 @@ cdef bint _sort_by_intervals(
     return True
 
 
-cdef void sort_doubles(
-    const double *z, uint64_t *order, uint64_t *scratch, Py_ssize_t n
-) noexcept nogil:
-    """Write words whose lower halves e list z[e] in ascending order.
-
-    Numbers are sorted by the upper half of their bits first; the lower half is looked at only where
-    the upper ones are equal.
-    """
-    cdef Py_ssize_t i, start, end
-    cdef uint64_t upper
-    if n > MAX_INSERTION_LENGTH and _sort_by_intervals(z, order, scratch, n):
-        # Words are out of order within their intervals only, a few places off.
-        _insertion_sort(order, n)
-    else:
-        for i in range(n):
-            order[i] = _word(z[i], i)
-        sort_keys(order, scratch, n)
-    start = 0
-    # Runs of equal upper halves are rare, and short; only they are sorted by the lower halves.
-    while start < n:
-        # A run of equal upper halves: mostly one number, or repetitions of one.
-        upper = order[start] >> 32
-        end = start + 1
-        while end < n and order[end] >> 32 == upper:
-            end += 1
-        if end - start > 1:
-            for i in range(start, end):
-                # Now the lower half is the key, and the upper one needs no room: it is the same.
-                order[i] = (_ordered_bits(z[<uint32_t> order[i]]) << 32) | <uint32_t> order[i]
-            sort_keys(order + start, scratch, end - start)
-        start = end
-
-
 cdef Py_ssize_t _enough(
     const Moves *moves, Py_ssize_t m, int step, Py_ssize_t least, Py_ssize_t n_rest, double unit
 ) noexcept nogil:
@@ -207,8 +173,33 @@ cdef class MoveList:
         self._scratch = np.empty(n_samples, dtype=np.uint64)
 
     cdef void sort(self, const double *z, Py_ssize_t n) noexcept nogil:
-        """Write the positions of z in ascending order to the lower halves of `order`."""
-        sort_doubles(z, &self.order[0], &self._scratch[0], n)
+        """Write the positions of z in ascending order to the lower halves of `order`.
+
+        Numbers are sorted by the upper half of their bits first; the lower half is looked at only
+        where the upper ones are equal, which are mostly repetitions of one number.
+        """
+        cdef uint64_t *order = &self.order[0]
+        cdef uint64_t *scratch = &self._scratch[0]
+        cdef Py_ssize_t i, start = 0, end
+        cdef uint64_t upper
+        if n > MAX_INSERTION_LENGTH and _sort_by_intervals(z, order, scratch, n):
+            # Words are out of order within their intervals only, a few places off.
+            _insertion_sort(order, n)
+        else:
+            for i in range(n):
+                order[i] = _word(z[i], i)
+            sort_keys(order, scratch, n)
+        while start < n:
+            upper = order[start] >> 32
+            end = start + 1
+            while end < n and order[end] >> 32 == upper:
+                end += 1
+            if end - start > 1:
+                for i in range(start, end):
+                    # Now the lower half is the key. The upper one is the same, and needs no room.
+                    order[i] = (_ordered_bits(z[<uint32_t> order[i]]) << 32) | <uint32_t> order[i]
+                sort_keys(order + start, scratch, end - start)
+            start = end
 
     cdef void list_all(self, const double *z, Py_ssize_t n, Criterion criterion) noexcept nogil:
         """List one number per sample of the node."""
@@ -299,7 +290,7 @@ cdef class MoveList:
                 self.order[i] |= <uint64_t> i
             sort_keys(&self.order[0], &self._scratch[0], feature.count)
         else:
-            sort_doubles(z, &self.order[0], &self._scratch[0], feature.count)
+            self.sort(z, feature.count)
         self.moves.has_rest = waiting
         for i in range(feature.count):
             e = <uint32_t> self.order[i]
