@@ -10,8 +10,7 @@ from ngdt._util.validation import check_csr, check_finite, error_prefix
 SPARSE_SHARE = 0.125
 
 
-def checked_arrays(
-        weights, thresholds, children_left, children_right, values, slopes=None, ranges=None):
+def checked_arrays(weights, thresholds, children_left, children_right, values, slopes, ranges):
     """Check the arguments of `Tree`, and return the arguments of `FlatTree`.
 
     Kernels follow these arrays without checks of their own.
@@ -28,8 +27,7 @@ def checked_arrays(
 def checked_weights(weights):
     """Weights as a dense array or the arrays of a sparse one, the other None, and their shape."""
     if sparse.issparse(weights):
-        csr, shape = sparse_numbers("weights", weights)
-        return None, csr, shape
+        return None, _checked_csr(weights), weights.shape
     dense = numbers("weights", weights, 2)
     return dense, None, dense.shape
 
@@ -87,29 +85,29 @@ def integers(name, array):
     return read_only(np.array(array, dtype=np.int32))
 
 
-def sparse_numbers(name, matrix):
-    """A sparse matrix as nonzeros, their columns and row starts, and the shape.
+def _checked_csr(weights):
+    """Nonzeros of sparse weights, their columns and row starts.
 
     Columns ascend within a row, without repetition; no zero is stored.
     """
-    _check_kind(name, matrix.dtype, "real numbers", "iuf")
-    _check_ndim(name, matrix.ndim, 2)
-    with error_prefix(name):
-        matrix = sparse.csr_array(matrix)
-    check_csr(name, matrix)
+    _check_kind("weights", weights.dtype, "real numbers", "iuf")
+    _check_ndim("weights", weights.ndim, 2)
+    with error_prefix("weights"):
+        matrix = sparse.csr_array(weights)
+    check_csr("weights", matrix)
     if matrix.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"{name} must have columns that 32 bits count, got {matrix.shape[1]}")
-    with error_prefix(name):
+        raise ValueError(f"weights must have columns that 32 bits count, got {matrix.shape[1]}")
+    with error_prefix("weights"):
         matrix = sparse.csr_array(
             (matrix.data.astype(np.float64), matrix.indices.astype(np.int32),
              matrix.indptr.copy()), shape=matrix.shape)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    check_finite(name, matrix.data)
+    check_finite("weights", matrix.data)
     # scipy does not copy indices of the dtype that it would choose.
     ends = np.int32 if matrix.nnz <= np.iinfo(np.int32).max else np.int64
     parts = (matrix.data, np.float64), (matrix.indices, np.int32), (matrix.indptr, ends)
-    return tuple(read_only(np.array(part, dtype=dtype)) for part, dtype in parts), matrix.shape
+    return tuple(read_only(np.array(part, dtype=dtype)) for part, dtype in parts)
 
 
 def sparse_is_faster(n_nonzero, size):
