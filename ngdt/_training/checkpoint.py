@@ -121,8 +121,7 @@ class CheckpointFile(Checkpoint):
     def add(self, key, result):
         self._results[key] = {each.name: getattr(result, each.name) for each in fields(result)} if (
             is_dataclass(result)) else result
-        if self.is_due:
-            self._write_or_warn()
+        self._write_if_due()
 
     def next_run(self):
         self._n_runs += 1
@@ -133,8 +132,7 @@ class CheckpointFile(Checkpoint):
 
     def keep(self, run, state):
         self._runs[run] = state
-        if self.is_due:
-            self._write_or_warn()
+        self._write_if_due()
 
     def end(self):
         self._ended = True
@@ -154,12 +152,13 @@ class CheckpointFile(Checkpoint):
         self._last = monotonic()
         self._seconds = self._last - begin
 
-    def _write_or_warn(self):
-        """Write the file. What has been trained is worth more than a checkpoint."""
-        self._try(self._write, "written")
-        self._last = monotonic()
+    def _write_if_due(self):
+        if self.is_due:
+            self._try(self._write, "written")
+            self._last = monotonic()
 
     def _try(self, action, done):
+        """Warn if an action fails: what has been trained is worth more than a checkpoint."""
         try:
             action()
         except (OSError, TypeError) as error:
