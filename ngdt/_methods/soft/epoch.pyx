@@ -466,12 +466,18 @@ cdef class LazyTrainer(SoftTrainer):
 
     cdef void _move_features(self, LazyWorker worker, int first) noexcept nogil:
         """Take the step of a block of features, or make up for what they missed."""
-        cdef int k
+        cdef int k, j
+        cdef Py_ssize_t e
         for k in range(first, min(first + FEATURES_PER_TASK, worker.n_listed)):
-            if k < worker.n_moved:
-                self._move_feature(worker, k)
-            else:
-                self._make_up(worker, worker.feature[k])
+            j = worker.feature[k]
+            if k >= worker.n_moved:
+                self._make_up(worker, j)
+                continue
+            memset(&worker.gradient[0, 0], 0, self.w.shape[1] * sizeof(float))
+            for e in range(worker.start[k], worker.start[k + 1]):
+                self._add_row(worker, worker.slot[e], worker.value[e])
+            self._step(worker, j)
+            self.up_to_date[j] = <int32_t> worker.n_steps
 
     cdef void _move_thresholds(self, LazyWorker worker, int n) noexcept nogil:
         cdef int s
@@ -479,15 +485,6 @@ cdef class LazyTrainer(SoftTrainer):
         for s in range(n):
             self._add_row(worker, s, 1.0)
         self._step(worker, self.w.shape[0] - 1)
-
-    cdef void _move_feature(self, LazyWorker worker, int k) noexcept nogil:
-        """Take the step of the weights of a feature."""
-        cdef Py_ssize_t e
-        memset(&worker.gradient[0, 0], 0, self.w.shape[1] * sizeof(float))
-        for e in range(worker.start[k], worker.start[k + 1]):
-            self._add_row(worker, worker.slot[e], worker.value[e])
-        self._step(worker, worker.feature[k])
-        self.up_to_date[worker.feature[k]] = <int32_t> worker.n_steps
 
     cdef void _add_row(self, LazyWorker worker, int slot, float times) noexcept nogil:
         """Add the gradient in the scores of a slot to that in the weights of a feature."""
