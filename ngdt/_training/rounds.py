@@ -6,7 +6,7 @@ process.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -51,28 +51,6 @@ class RoundState:
                   for replicas in zip(*(state.arrays for state in states), strict=True)]
         metrics = np.tensordot(share, [state.metrics for state in states], axes=1)
         return cls(arrays, states[0].n_steps, weight, tuple(map(tuple, metrics.tolist())))
-
-
-@dataclass(frozen=True, eq=False)
-class Schedule:
-    """Numbers that vary from step to step: a subclass has an array of each, one entry per step.
-
-    Attributes
-    ----------
-    rate, leaf_rate : ndarray of float64, shape (n_steps,)
-        Learning rates of the splits and of the leaves.
-    """
-
-    rate: np.ndarray
-    leaf_rate: np.ndarray
-
-    @property
-    def n_steps(self):
-        return len(self.rate)
-
-    def first(self, n):
-        """The schedule of the first steps."""
-        return replace(self, **{name: numbers[:n] for name, numbers in vars(self).items()})
 
 
 class Rounds(ABC):
@@ -141,7 +119,9 @@ class Rounds(ABC):
 
         Returns
         -------
-        Schedule
+        dict of str to ndarray of float64, shape (n_steps,)
+            Numbers that vary from step to step, such as the learning rates `rate` and `leaf_rate`:
+            by the names of the arguments of `epoch` of the trainer.
         """
 
     def advance(self, problem, samples, state, schedule):
@@ -154,20 +134,22 @@ class Rounds(ABC):
             Training samples in the order of their visits, each once.
         state : RoundState
             Is not changed.
-        schedule : Schedule
+        schedule : dict of str to ndarray
+            As `schedule_at` returns it.
 
         Returns
         -------
         RoundState
         """
-        n, n_steps = len(samples), state.n_steps + schedule.n_steps
+        n, n_of_round = len(samples), len(schedule["rate"])
+        n_steps = state.n_steps + n_of_round
         if n == 0:
             none = (0.0,) * len(self.metrics)
             return RoundState(state.arrays, n_steps, 0.0, (*state.metrics, none))
-        batch_size = -(-n // schedule.n_steps)
+        batch_size = -(-n // n_of_round)
+        schedule = {name: numbers[:-(-n // batch_size)] for name, numbers in schedule.items()}
         problem = problem_of(problem, samples, self.scaling).winsorized
-        arrays, metrics = self._take(
-            schedule.first(-(-n // batch_size)), problem, batch_size, state)
+        arrays, metrics = self._take(schedule, problem, batch_size, state)
         return RoundState(
             arrays, n_steps, float(problem.sample_weight.sum()), (*state.metrics, metrics))
 

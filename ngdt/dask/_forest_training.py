@@ -11,7 +11,7 @@ from ngdt._forest.sampling import Sampling
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.progress import Progress
 from ngdt.dask._blocks import sent
-from ngdt.dask._training import ROUNDS, advance, shuffled
+from ngdt.dask._training import ROUNDS, shuffled
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Draw:
             X = drawn.problem.X[:, features]
             drawn = replace(drawn, problem=drawn.problem.replace(
                 X=X if sparse.issparse(X) else np.ascontiguousarray(X)))
-        return advance(rounds, drawn, shuffled(drawn, seed), state, schedule, 0, schedule.n_steps)
+        return rounds.advance(drawn.problem, shuffled(drawn, seed), state, schedule)
 
 
 class ForestTraining:
@@ -163,7 +163,7 @@ class ForestTraining:
             for i in np.random.default_rng(seed).permutation(len(group)):
                 schedule = self._schedule(self.rounds[k], n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
-                number += schedule.n_steps
+                number += len(schedule["rate"])
                 state = delayed(Draw.advance, pure=False)(
                     draw, rounds, held[i], state, sent(schedule), seed)
             states.append(state)

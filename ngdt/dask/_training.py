@@ -105,7 +105,7 @@ def advance(rounds, block, order, state, schedule, first, n_steps):
     order : ndarray of int32
         Order of the training samples of the block.
     state : RoundState
-    schedule : Schedule
+    schedule : dict of str to ndarray
     first, n_steps : int
         Number of steps on the block before these, and in all.
 
@@ -113,7 +113,8 @@ def advance(rounds, block, order, state, schedule, first, n_steps):
     -------
     RoundState
     """
-    begin, end = (len(order) * step // n_steps for step in (first, first + schedule.n_steps))
+    begin, end = (
+        len(order) * step // n_steps for step in (first, first + len(schedule["rate"])))
     return rounds.advance(block.problem, order[begin:end], state, schedule)
 
 

@@ -127,7 +127,7 @@ def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
     assert state.n_steps == whole.n_steps == 24
     assert np.shape(state.metrics) == (3, len(rounds.metrics))
     if kind is SoftRounds:      # the steepness of the last step
-        assert state.metrics[-1][1] == whole.metrics[0][1] == schedule.gamma[-1]
+        assert state.metrics[-1][1] == whole.metrics[0][1] == schedule["gamma"][-1]
     for one, other, before in zip(
             state.arrays, whole.arrays, rounds.start().arrays, strict=True):
         assert_allclose(one, other, rtol=1e-4, atol=1e-6)

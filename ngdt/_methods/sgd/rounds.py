@@ -4,7 +4,7 @@ import numpy as np
 
 from ngdt._methods.sgd.run import InputScale, SGDRun, number_of_epochs, raw_tree, trainer_of
 from ngdt._training.control import cosine
-from ngdt._training.rounds import Rounds, RoundState, Schedule
+from ngdt._training.rounds import Rounds, RoundState
 
 
 class SGDRounds(Rounds):
@@ -50,14 +50,13 @@ class SGDRounds(Rounds):
 
     def schedule_at(self, done, n_before):
         decay = cosine(done)
-        return Schedule(rate=self.rate * decay, leaf_rate=self.leaf_rate * decay)
+        return {"rate": self.rate * decay, "leaf_rate": self.leaf_rate * decay}
 
     def _take(self, schedule, problem, batch_size, state):
         trainer = trainer_of(
             self.optimizer, self.tree, problem, self.input_scale, self.nu, batch_size)
         trainer.tree.restore(state.arrays)
-        found = trainer.epoch(
-            np.arange(problem.X.shape[0], dtype=np.int32), schedule.rate, schedule.leaf_rate)
+        found = trainer.epoch(np.arange(problem.X.shape[0], dtype=np.int32), **schedule)
         return trainer.tree.arrays, tuple(found[name] for name in self.metrics)
 
     def tree_at(self, state):

@@ -1,7 +1,6 @@
 """Rounds of soft training: weights, leaves and the moments of Adam are averaged."""
 
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,26 +8,10 @@ import numpy as np
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.soft.run import SoftRun, unit_weight
 from ngdt._training.folds import problem_of
-from ngdt._training.rounds import Rounds, RoundState, Schedule
+from ngdt._training.rounds import Rounds, RoundState
 
 # Least probability whose logarithm is a leaf value.
 TINY = np.finfo(np.float32).tiny
-
-
-@dataclass(frozen=True, eq=False)
-class StepSchedule(Schedule):
-    """The schedule of some steps of soft training.
-
-    Attributes
-    ----------
-    gamma : ndarray of float64, shape (n_steps,)
-        Steepness.
-    keep : ndarray of float64, shape (n_steps,)
-        Share of the weights that weight decay leaves.
-    """
-
-    gamma: np.ndarray
-    keep: np.ndarray
 
 
 class SoftRounds(Rounds):
@@ -90,19 +73,18 @@ class SoftRounds(Rounds):
         # Leaves of classes are running means over some steps, at first over all so far.
         leaf_rate = 1.0 / np.minimum(number, self.leaf_steps) if (
             schedule.leaf_rate is None) else self._rate_factor * schedule.leaf_rate(done)
-        return StepSchedule(
-            rate=self._rate_factor * schedule.rate(done), leaf_rate=leaf_rate,
-            gamma=schedule.gamma(done), keep=1.0 - schedule.decay(done))
+        return {
+            "rate": self._rate_factor * schedule.rate(done), "leaf_rate": leaf_rate,
+            "gamma": schedule.gamma(done), "keep": 1.0 - schedule.decay(done)}
 
     def _take(self, schedule, problem, batch_size, state):
         with one_blas_thread:
             replica = _Replica(self, problem, batch_size)
             replica.restore(state)
             loss = replica.trainer.epoch(
-                np.arange(problem.X.shape[0], dtype=np.int32), schedule.gamma, schedule.rate,
-                schedule.keep, schedule.leaf_rate)
+                np.arange(problem.X.shape[0], dtype=np.int32), **schedule)
             replica.trainer.catch_up()
-        return replica.trainer.arrays, (loss, schedule.gamma[-1])
+        return replica.trainer.arrays, (loss, schedule["gamma"][-1])
 
     def tree_at(self, state):
         self._replica.restore(state)
