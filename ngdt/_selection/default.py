@@ -244,7 +244,7 @@ class _GreedyTrees:
 
     @cached_property
     def pruned(self):
-        found = CrossValidatedPruning(self.problem, self.folds, self.share, min(1, len(self.folds)))
+        found = CrossValidatedPruning(self.problem, self.folds, self.share, may_skip=True)
         del self.folds[found.n_folds:]      # there is no time for more
         return found
 

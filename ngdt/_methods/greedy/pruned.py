@@ -79,8 +79,8 @@ class CrossValidatedPruning:
     share : float or None
         Share of the time until the deadline for the trees without each fold. None gives all trees
         the same time.
-    min_folds : int or None
-        Number of folds that are enough where there is no time for more. None needs all of them.
+    may_skip : bool, default=False
+        Whether folds but the first are left out where there is no time for them.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, folds, share=None, min_folds=None):
+    def __init__(self, problem, folds, share=None, may_skip=False):
         # Only the pruned tree is to be monotone: the whole one has too many leaves for that.
         self.problem = problem.replace(
             validation_weight=None, directions=None, control=problem.control.quiet(),
@@ -102,7 +102,7 @@ class CrossValidatedPruning:
         # One tree for `initial` too, grown only if it is needed.
         self._whole = cache(lambda: _Subtrees(self.problem))
         try:
-            self._grow(folds, share, len(folds) if min_folds is None else min_folds)
+            self._grow(folds, share, may_skip)
             self.ccp_alpha, self.initial_alpha = (
                 self._choose(folds[:self.n_folds]) if folds else (0.0, 0.0))
         except KeyboardInterrupt as error:
@@ -110,7 +110,7 @@ class CrossValidatedPruning:
                 raise
             raise Stopped(self._parts[0].tree) from error
 
-    def _grow(self, folds, share, min_folds):
+    def _grow(self, folds, share, may_skip):
         """Grow the trees without each fold, one after another."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
@@ -122,7 +122,7 @@ class CrossValidatedPruning:
                 limits=timed.limits, validation_weight=None, directions=None,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase))))
             # Another tree, and the tree of all samples, take as long.
-            if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(
+            if may_skip and k + 1 < n and not self.problem.control.deadline.fits(
                     2.0 * (monotonic() - begin)):
                 break
 
