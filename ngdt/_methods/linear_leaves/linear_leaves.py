@@ -204,10 +204,13 @@ class LinearLeaves(Optimizer):
             return np.unique((tree.weights != 0).nonzero()[1])
         if self.features == "all":
             return np.arange(p)
-        is_lasso = self.features == "lasso" or (
-            p > MAX_FEATURES and not problem.loss.is_classifier)
-        return _chosen(problem) if is_lasso else most_correlated(
-            problem, problem.training_samples)
+        samples = problem.training_samples
+        if self.features != "lasso" and (p <= MAX_FEATURES or problem.loss.is_classifier):
+            return most_correlated(problem, samples)
+        if len(samples) > _MAX_SAMPLES:
+            samples = np.random.RandomState(problem.random_state).choice(
+                samples, _MAX_SAMPLES, replace=False)
+        return chosen_by_lasso(problem, samples, _splits(problem))
 
     def _choose_penalty(self, tree, problem, data, options, activity):
         """The penalty with the least loss on samples that the models do not see."""
@@ -248,12 +251,3 @@ def _splits(problem):
     for k in range(1 if n_groups >= HOLD_OUT_SAMPLES else n_folds):
         test = samples[fold == k]
         yield samples[fold != k], test, problem.sample_weight[test]
-
-
-def _chosen(problem):
-    """The features that the lasso chooses."""
-    samples = problem.training_samples
-    if len(samples) > _MAX_SAMPLES:
-        samples = np.random.RandomState(problem.random_state).choice(
-            samples, _MAX_SAMPLES, replace=False)
-    return chosen_by_lasso(problem, samples, _splits(problem))
