@@ -30,14 +30,14 @@ def unit_of_weights(problem):
     return 1.0 if mean > 1.0 - 1e-6 else mean   # balanced weights have a mean of 1 but for rounding
 
 
-def draw_in_time(problem, seconds_per_sample):
-    """The problem, or one of as many samples as can be trained on until the deadline.
+def draw_in_time(problem, seconds_per_sample, share=1.0):
+    """The problem, or one of as many samples as can be trained on in a share of the time.
 
     It takes so many seconds per sample to read the data.
     """
     n_samples = len(problem.training_samples)
     needed = policy.N_READINGS * seconds_per_sample * n_samples
-    deadline = problem.control.deadline
+    deadline = problem.control.deadline.share(share)
     if deadline.fits(needed):
         return problem
     return draw(problem, max(policy.MIN_SAMPLES, int(n_samples * deadline.left / needed)))
@@ -73,8 +73,7 @@ def most_to_compare_on(problem):
 def sample_to_compare_on(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a comparison on all would take too long."""
     sample = draw(problem, most_to_compare_on(problem))
-    drawn = draw_in_time(sample.with_time(policy.COMPARISON_TIME), seconds_per_sample)
-    return drawn.replace(control=replace(drawn.control, deadline=problem.control.deadline))
+    return draw_in_time(sample, seconds_per_sample, policy.COMPARISON_TIME)
 
 
 def fold_samples_of(problem, fraction):

@@ -284,7 +284,7 @@ def test_a_warm_start_and_limited_time_take_them(monkeypatch):
     model.fit(X, y, **val).fit(X, y, **val)
     assert np.isfinite(model.history_["validation"]).all()
     draw = sample.draw
-    monkeypatch.setattr(sample, "draw_in_time", lambda problem, _: draw(problem, 100))
+    monkeypatch.setattr(sample, "draw_in_time", lambda problem, *_: draw(problem, 100))
     spy = Spy()
     ObliqueTreeClassifier(3, init=model.tree_, optimizer=spy, max_time=60.0).fit(X, y, **val)
     (problem,) = spy.seen

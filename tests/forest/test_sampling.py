@@ -163,7 +163,7 @@ def test_samples_that_are_not_known_are_not_guessed(iris):
     with pytest.raises(AttributeError, match="without max_time, warm_start and groups"):
         _ = forest.estimators_samples_
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngdt._selection.sample, "draw_in_time", lambda problem, _: problem_of(
+        patch.setattr(ngdt._selection.sample, "draw_in_time", lambda problem, *_: problem_of(
             problem, np.arange(0, len(X), 2)))
         of_some = a_forest(max_time=1e5).fit(X, y)
     assert len(of_some) == 4
