@@ -468,18 +468,7 @@ class Tree(FlatTree):
         return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
 
     def _apply_by_threads(self, data, n_jobs):
-        """Leaf that each sample reaches, by several threads.
-
-        Parameters
-        ----------
-        data : Samples
-        n_jobs : int
-            Number of threads.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples,)
-        """
+        """`apply_samples` for all samples, by several threads."""
         n = data.n_samples
         tree = self._form_for(data, n) if self.is_sparse else self
         parts = map_ranges(
@@ -489,22 +478,9 @@ class Tree(FlatTree):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _predict_finite(self, data, predict, n_jobs):
-        """Leaves and predictions of linear leaves, in one pass that looks for missing values.
+        """Leaves and, if `predict`, predictions of linear ones, in one pass by several threads.
 
-        Parameters
-        ----------
-        data : Samples
-        predict : bool
-            Whether predictions are wanted.
-        n_jobs : int
-            Number of threads.
-
-        Returns
-        -------
-        leaf : ndarray of int32, shape (n_samples,), or None
-            None if a value may not be finite: check the data before `_apply_by_threads`.
-        predictions : ndarray of shape (n_samples, n_outputs), or None
-            Those of linear leaves, if they are wanted. Constant ones have `values`.
+        Both are None if a value may not be finite: check the data before `_apply_by_threads`.
         """
         is_linear = predict and self.slopes is not None
         leaf = np.empty(data.n_samples, dtype=np.int32)

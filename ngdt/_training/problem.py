@@ -283,19 +283,7 @@ class Problem:
         return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Compute a value at first use, and share it with all copies for which it is true.
-
-        Parameters
-        ----------
-        name : str
-            A key of the table of what it depends on.
-        make : callable
-            Computes it.
-
-        Returns
-        -------
-        object
-        """
+        """A value of `_DEPENDS_ON`, made at first use for all copies for which it is true."""
         if name not in self._computed:
             with self._computed.lock:
                 if name not in self._computed:
@@ -412,12 +400,7 @@ class Problem:
         return np.flatnonzero(self.validation_weight > 0).astype(np.int32)
 
     def _check_shapes(self, tree: Tree) -> None:
-        """Raise a ValueError if a tree has another number of features or outputs.
-
-        Parameters
-        ----------
-        tree : Tree
-        """
+        """Raise a ValueError if a tree has another number of features or outputs."""
         if (tree.n_features, tree.n_outputs) != (self.X.shape[1], self.n_outputs):
             raise ValueError(
                 f"the tree is for {tree.n_features} features and {tree.n_outputs} outputs, but the "
@@ -529,17 +512,7 @@ class Problem:
         return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))
 
     def _refit_moved(self, tree: Tree) -> Tree:
-        """The tree with the best values of constant leaves whose winsorized samples differ.
-
-        Parameters
-        ----------
-        tree : Tree
-            Trained on the winsorized problem.
-
-        Returns
-        -------
-        Tree
-        """
+        """A tree of the winsorized problem, with constant leaves refitted where samples differ."""
         near, samples = self.winsorized, self.training_samples
         if near is self or tree.slopes is not None:
             return tree
