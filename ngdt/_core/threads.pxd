@@ -25,10 +25,11 @@ cdef class MiniBatchLoop:
     cdef ngdt_threads threads
     cdef int batch_size
     cdef int samples_per_task
+    cdef list workers               # one per thread
     cdef const int32_t[::1] order   # samples of the epoch
     cdef Py_ssize_t n_steps
 
-    cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers)
+    cdef object run(self, const int32_t[::1] order, Py_ssize_t n_steps)
     cdef void visit(
         self, Worker worker, const Step *step, int first, int stop) noexcept nogil
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil

@@ -129,15 +129,16 @@ cdef class MiniBatchLoop:
       its own `worker` only.
     - ``update(worker, step, task)``: write one part of the tree.
 
-    Subclasses set `batch_size` and `samples_per_task`, the samples of a visit.
+    Subclasses set `workers`, `batch_size`, and `samples_per_task`, the samples of a visit.
     """
 
-    cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers):
-        """Calls for `run_threads`, one for each worker, that visit the samples in this order."""
+    cdef object run(self, const int32_t[::1] order, Py_ssize_t n_steps):
+        """Visit the samples in this order, by all workers."""
         self.order, self.n_steps = order, n_steps
         # Before the threads start: they must not meet counters of the last epoch.
-        ngdt_threads_init(&self.threads, len(workers))
-        return [partial(self._run, worker) for worker in workers]
+        ngdt_threads_init(&self.threads, len(self.workers))
+        # The GIL is released in each thread, for the whole epoch.
+        run_threads([partial(self._run, worker) for worker in self.workers], self._abort)
 
     def _run(self, Worker worker):
         """Do the tasks of one thread in an epoch."""

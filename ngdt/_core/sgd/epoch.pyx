@@ -16,7 +16,6 @@ moves it, so that the bits do not depend on the number of threads.
 
 import numpy as np
 
-from ngdt._core import threads
 from ngdt._util.arrays import fill
 
 from libc.limits cimport INT_MAX
@@ -354,7 +353,6 @@ cdef class SGDTrainer(MiniBatchLoop):
     cdef public bint fixed_assignment
     cdef const double[::1] rate         # per step
     cdef const double[::1] leaf_rate
-    cdef list workers                   # one per thread
     # Written by visits, each for its own samples.
     cdef Batch batch
     cdef readonly object assignment     # leaf per sample, -1 before its first visit
@@ -398,8 +396,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             self.sum_loss = self.sum_bound = self.sum_weight = 0.0
             self.n_seen = self.n_moving = self.n_scored = 0
             self.is_active[:] = 0
-        # The GIL is released in each thread, for the whole epoch.
-        threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
+        self.run(order, rate.shape[0])
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
             "loss": self.sum_loss / total,

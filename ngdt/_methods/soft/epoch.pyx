@@ -13,7 +13,6 @@ epsilon fades with the moments there. It matters only to gradients of its size.)
 
 import numpy as np
 
-from ngdt._core import threads
 from ngdt._util.arrays import fill
 
 from libc.math cimport log, pow, sqrt
@@ -104,7 +103,6 @@ cdef class SoftTrainer(MiniBatchLoop):
     cdef const int32_t[:, ::1] neighbour
     cdef double spatial_penalty, beta1, beta2, epsilon
     cdef public long long n_steps_before    # steps that the moments have seen
-    cdef list workers               # one per thread
     cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
     # Per place in the order; empty where samples are not mixed.
     cdef const int32_t[::1] partner
@@ -150,7 +148,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.partner, self.share = mixed
         if not resume:
             self.sum_loss = self.sum_weight = 0.0
-        threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
+        self.run(order, rate.shape[0])
         self.n_steps_before += rate.shape[0]
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
