@@ -289,25 +289,21 @@ class TAORun:
         self.tree = choose_leaves(better, fitted, tree)
 
     def _with_fitted_leaves(self):
-        """The tree with all leaves fitted to their samples."""
-        tree, by_leaf = self.tree, self.samples_by_leaf
-        if tree.slopes is None:
-            return tree.replace(values=self._fitted_values(by_leaf.leaf, by_leaf.samples))
-        features = np.flatnonzero(tree.slopes.any(axis=(0, 1)))
-        linear = LinearLeaves(
-            features=features, penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
-        # Without the present slopes, models are drawn to those of the nodes above.
-        return linear.fit_leaves(tree.replace(values=tree.values), self.problem)
-
-    def _fitted_values(self, leaf, samples):
-        """Values of constant leaves, of these samples; with directions, in order."""
+        """The tree with all leaves fitted to their samples; with directions, in order."""
         tree, problem = self.tree, self.problem
+        if tree.slopes is not None:
+            features = np.flatnonzero(tree.slopes.any(axis=(0, 1)))
+            linear = LinearLeaves(
+                features=features, penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
+            # Without the present slopes, models are drawn to those of the nodes above.
+            return linear.fit_leaves(tree.replace(values=tree.values), problem)
+        leaf, samples = self.samples_by_leaf.leaf, self.samples_by_leaf.samples
         values = problem.fit_leaves(leaf, samples, tree.n_leaves)
-        if problem.directions is None:
-            return values
-        weight = np.bincount(leaf, problem.sample_weight[samples], tree.n_leaves)
-        return ordered_by_splits(values, weight, child_ids(tree), kinds_of_splits(
-            tree, problem.directions), problem.loss)
+        if problem.directions is not None:
+            weight = np.bincount(leaf, problem.sample_weight[samples], tree.n_leaves)
+            values = ordered_by_splits(values, weight, child_ids(tree), kinds_of_splits(
+                tree, problem.directions), problem.loss)
+        return tree.replace(values=values)
 
     def _sort(self, by_leaf):
         """Take the samples by leaf that a pass starts from."""
