@@ -110,9 +110,8 @@ cdef class ObliqueBuilder:
 
     def stop(self):
         """Complete the tree with the splits that were found: other nodes become leaves."""
-        self._next = self._n_nodes
         while self._split_best():
-            self._next = self._n_nodes
+            pass
 
     def result(self):
         """The tree. Nodes and leaves are numbered depth first, left first.
