@@ -13,7 +13,7 @@ from ngdt._util.validation import stored_per_sample, warn
 # seconds, and was more accurate on 300 samples of MNIST by 3 points.
 MAX_SOFT_FEATURES = 4096
 # Sparse data are wide from so many features on, and both from so many features per sample on.
-MIN_SPARSE_FEATURES, FEATURES_PER_SAMPLE = 512, 2
+MIN_SPARSE_FEATURES, _FEATURES_PER_SAMPLE = 512, 2
 # Largest absolute value of features that are not scaled. Its square fits float32.
 _MAX_UNSCALED = 1e18
 # Ratio of the sizes of features up to which wide sparse data have one scale.
@@ -347,7 +347,7 @@ def is_wide(X):
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     """
     least = MIN_SPARSE_FEATURES if sparse.issparse(X) else MAX_SOFT_FEATURES + 1
-    return X.shape[1] >= max(least, FEATURES_PER_SAMPLE * X.shape[0])
+    return X.shape[1] >= max(least, _FEATURES_PER_SAMPLE * X.shape[0])
 
 
 def _have_one_size(moments):

@@ -24,7 +24,7 @@ from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_matrix
 
 # Samples per internal node from which a copy with dense weights is worth its cost.
-SAMPLES_PER_NODE_TO_DENSIFY = 32
+_SAMPLES_PER_NODE_TO_DENSIFY = 32
 # Values of X from which a further thread is worth its start.
 _VALUES_PER_THREAD = 2**17
 
@@ -393,7 +393,7 @@ class Tree(FlatTree):
         Both take the same decisions. Many samples are worth a copy with dense weights, unless few
         weights are not zero.
         """
-        if n < SAMPLES_PER_NODE_TO_DENSIFY * self.n_internal:
+        if n < _SAMPLES_PER_NODE_TO_DENSIFY * self.n_internal:
             return self
         # Dense weights meet only the stored values of a sparse sample: one by one, as sparse ones.
         few = data.is_sparse and self.n_nonzero < data.mean_stored * self.n_internal

@@ -8,8 +8,6 @@ from scipy import sparse
 from ngdt._core.flat_tree import FlatTree
 from ngdt._core.samples import Samples
 
-SAMPLES_PER_NODE_TO_DENSIFY: int
-
 class Tree(FlatTree):
     def __init__(
         self,

@@ -19,13 +19,13 @@ from ngdt._util.arrays import power_of_two, standard_errors_saved
 # 27 tables, 1.5 and 2 were as accurate as 0, which is the least error, to 0.2 points (86.0 and
 # 85.8 %), with a tenth fewer leaves and a quarter fewer weights. Losses of regression tell more
 # than errors: on 14 tables, 1 was the best.
-MIN_LEAD, MIN_LOSS_LEAD = 1.5, 1.0
+_MIN_LEAD, MIN_LOSS_LEAD = 1.5, 1.0
 # Lead in errors up to which they are a tie, in standard errors. Where one linear rule made the
 # classes, a tree of four leaves has as few errors as a logistic regression in bands, by luck.
 TIE = 1.0
 # Lead over the first candidate with which the remaining folds are only for those that may be better
 # still: by one fold, a tree of four levels won on digits, two points worse than one of eight.
-FAR_LEAD = 5.0
+_FAR_LEAD = 5.0
 
 
 class Choice:
@@ -67,8 +67,8 @@ class Choice:
         lead = self.lead(candidate, other)
         if not self.folds[0].problem.loss.is_classifier:
             return lead > MIN_LOSS_LEAD
-        return lead > MIN_LEAD or (
-            lead >= -TIE and self.lead(candidate, other, of="square") > MIN_LEAD)
+        return lead > _MIN_LEAD or (
+            lead >= -TIE and self.lead(candidate, other, of="square") > _MIN_LEAD)
 
     def may_win(self, candidate):
         """Return whether a candidate is worth training on another fold."""
@@ -128,7 +128,7 @@ class Choice:
                 break
             self.alive = [each for each in self.alive if self.may_win(each)]
             winner = self.ranked()[0]
-            if self.lead(winner) > FAR_LEAD:
+            if self.lead(winner) > _FAR_LEAD:
                 self.alive = [each for each in self.alive
                               if each is winner or self.lead(each, winner) > 0.0]
             if len(self.alive) == 1:

@@ -11,7 +11,7 @@ from ngdt._util.arrays import log_probabilities
 
 # Number of samples from which "auto" uses a tenth for validation. A tenth of fewer samples is too
 # small to choose by, and better used for training.
-AUTO_VALIDATION_SAMPLES = 2000
+_AUTO_VALIDATION_SAMPLES = 2000
 AUTO_VALIDATION_FRACTION = 0.1
 # Number of samples from which a third that is held out replaces the folds: its errors tell enough.
 HOLD_OUT_SAMPLES = 2000
@@ -19,10 +19,10 @@ N_FOLDS = 3
 # Folds that choose the size of a greedy tree, and the numbers of samples from which, and below
 # which, there are so many. With three or five folds it was up to four points less accurate, less
 # often the more samples there were; of fewer samples, it was not.
-N_PRUNING_FOLDS, MIN_PRUNING_SAMPLES, MAX_PRUNING_SAMPLES = 10, 1000, 20_000
+_N_PRUNING_FOLDS, MIN_PRUNING_SAMPLES, MAX_PRUNING_SAMPLES = 10, 1000, 20_000
 # Least logarithm of a probability of which losses are compared, of one in a million: a linear model
 # is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
-MIN_LOG_PROBABILITY = np.log(1e-6)
+_MIN_LOG_PROBABILITY = np.log(1e-6)
 # Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
 # little of their spread that hardly any lead would be clear.
 MIN_GROUPS = 10
@@ -36,8 +36,7 @@ def hold_out(sample_weight, fraction, labels, seed, groups=None):
     sample_weight : ndarray of shape (n_samples,)
         Samples of weight zero are ignored.
     fraction : float, "auto" or None
-        Share of the samples to validate on. "auto" is a tenth from `AUTO_VALIDATION_SAMPLES`
-        samples on.
+        Share of the samples to validate on. "auto" is a tenth from 2000 samples on.
     labels : ndarray of int, shape (n_samples,), or None
         Strata. The number of validation samples of each is rounded down, so that a rare class stays
         in training.
@@ -53,7 +52,7 @@ def hold_out(sample_weight, fraction, labels, seed, groups=None):
     """
     present = np.flatnonzero(sample_weight)
     if fraction == "auto":
-        fraction = AUTO_VALIDATION_FRACTION if len(present) >= AUTO_VALIDATION_SAMPLES else 0
+        fraction = AUTO_VALIDATION_FRACTION if len(present) >= _AUTO_VALIDATION_SAMPLES else 0
     if not fraction:
         return sample_weight, None
     units, labels = _units(present, labels, groups)
@@ -160,7 +159,7 @@ def pruning_folds(problem):
     n_samples = len(problem.training_samples)
     is_moderate = MIN_PRUNING_SAMPLES <= n_samples < MAX_PRUNING_SAMPLES
     if is_moderate and not problem.own_validation:
-        return _divided(problem, N_PRUNING_FOLDS)
+        return _divided(problem, _N_PRUNING_FOLDS)
     return fold_samples(problem)
 
 
@@ -239,7 +238,7 @@ class Score(NamedTuple):
         log_p = log_probabilities(predictions[used])
         p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
         square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
-        return cls(error, weight * square, -weight * np.maximum(log_p[at], MIN_LOG_PROBABILITY))
+        return cls(error, weight * square, -weight * np.maximum(log_p[at], _MIN_LOG_PROBABILITY))
 
     @classmethod
     def of_tree(cls, problem, tree, samples, weight):

@@ -18,7 +18,7 @@ from ngdt._training.folds import problem_of
 ROUND_STEPS = 8
 # Steps of an epoch, above which mini-batches become larger: many small rounds take longer than
 # their steps.
-MAX_EPOCH_STEPS = 10_000
+_MAX_EPOCH_STEPS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Rounds(ABC):
     def __init__(self, optimizer, tree, problem, n_samples, n_replicas, batch_size):
         self.optimizer, self.tree, self.scaling = optimizer, tree, problem.scaling
         self.batch_size = max(-(-batch_size // n_replicas), min(batch_size, self.min_batch_size),
-                              n_samples // (n_replicas * MAX_EPOCH_STEPS))
+                              n_samples // (n_replicas * _MAX_EPOCH_STEPS))
         self.steps_per_epoch = max(1, n_samples // (n_replicas * self.batch_size))
 
     @staticmethod

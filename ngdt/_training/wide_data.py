@@ -18,7 +18,7 @@ from ngdt._util.arrays import row_blocks
 from ngdt._util.stopped import Stopped
 
 # Largest number of samples that span the coordinates: the basis costs its third power.
-MAX_SPAN_SAMPLES = 2000
+_MAX_SPAN_SAMPLES = 2000
 # Number of features that a screen leaves. With 1024 of 20 000, TAO was less accurate by 10 points
 # where many features count a little.
 N_SCREENED = 4096
@@ -67,7 +67,7 @@ class RowSpan:
     def fits(problem):
         """Return whether this is the way to train on a problem."""
         return not sparse.issparse(problem.X) and is_wide(problem.X) and (
-            len(problem.training_samples) <= MAX_SPAN_SAMPLES)
+            len(problem.training_samples) <= _MAX_SPAN_SAMPLES)
 
     def _blocks(self, samples):
         """The scaled values of some samples, by blocks of features."""

@@ -20,7 +20,7 @@ from ngdt._util.arrays import log_probabilities
 
 # Pull on the values, in samples; and where they are not drawn to the node above: just so much that
 # they stay finite for classes without samples.
-PULL, _MIN_PULL = 1.0, 1e-3
+_PULL, _MIN_PULL = 1.0, 1e-3
 # Least penalty: without one, the slopes of separable classes would be infinite.
 _MIN_PENALTY = 1e-3
 # Numbers of samples, and of values of X, by which the model of a node is fitted.
@@ -87,7 +87,7 @@ class LogisticNode:
         """Value and slopes for one penalty."""
         if np.isinf(penalty) and not is_drawn:
             return value, prior     # a constant leaf, as any other tree has it
-        pull = PULL if is_drawn else _MIN_PULL
+        pull = _PULL if is_drawn else _MIN_PULL
         Z = self.columns[:, -1:].copy() if np.isinf(penalty) else self.columns
         ridge = np.append(np.full(Z.shape[1] - 1, max(penalty, _MIN_PENALTY)), pull)
         step = self._step(Z, value + self.Z @ prior.T, ridge)

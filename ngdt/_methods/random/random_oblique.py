@@ -11,7 +11,7 @@ from ngdt._methods.random.oblique import ObliqueBuilder
 from ngdt._util.validation import COUNT
 
 # Number of weights of directions that are drawn at once.
-N_VALUES_AT_ONCE = 10_000
+_N_VALUES_AT_ONCE = 10_000
 
 
 @dataclass(eq=False, repr=False)
@@ -121,7 +121,7 @@ def random_directions(random, n_candidates, n_features, n_nonzero):
     vectors : ndarray of shape (n_nodes, n_candidates, n_nonzero)
         Unit vectors of these features.
     """
-    n_nodes = max(1, N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
+    n_nodes = max(1, _N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
     shape = n_nodes, n_candidates, n_nonzero
     while True:
         features = random_subsets(random, n_nodes * n_candidates, n_features, n_nonzero)
