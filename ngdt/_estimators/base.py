@@ -83,15 +83,12 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
         if isinstance(init, Tree):
-            is_free, loses = problem.directions is None, self._loses_slopes(init, optimizers)
-            init = self._scaled(init, problem, run)
-            if not is_free and init.slopes is not None and optimizers:
-                # Optimizers know of no slopes that all leaves share.
-                init = problem.refit_leaves(init)
-                loses = is_auto(self.leaf) and problem.loss.is_squared
-            if loses:
+            if self._loses_slopes(init, optimizers, problem):
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
                 optimizers = [*optimizers, leaves.linear]
+            init = self._scaled(init, problem, run)
+            if optimizers and problem.directions is not None and init.slopes is not None:
+                init = problem.refit_leaves(init)
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
@@ -107,7 +104,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 self, resolve_leaves(self, run.fitted["_table"], problem))
             init = self._initial(run, optimizers, resume)
             if isinstance(init, Tree):
-                if self._loses_slopes(init, optimizers):
+                if self._loses_slopes(init, optimizers, problem):
                     warn("partial_fit replaced the linear leaves of the present tree by constant "
                          "ones. Fit with leaf='constant' before partial_fit")
                 init = self._scaled(init, problem, run)
@@ -128,10 +125,14 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         run.fitted["_noun"] = noun_of(init)
         return init
 
-    def _loses_slopes(self, init, optimizers):
+    def _loses_slopes(self, init, optimizers, problem):
         """Return whether optimizers replace the linear leaves of a given tree."""
-        return self.leaf == "auto" and init.slopes is not None and not all(
-            optimizer.takes_linear_leaves for optimizer in optimizers)
+        if not is_auto(self.leaf) or init.slopes is None:
+            return False
+        if problem.directions is None:
+            return not all(optimizer.takes_linear_leaves for optimizer in optimizers)
+        # Optimizers know of no slopes that all leaves share, which leaves of classes have not.
+        return bool(optimizers) and problem.loss.is_squared
 
     def _sized(self, problem):
         """The problem with a depth, where nothing chooses the size of the initial tree."""
