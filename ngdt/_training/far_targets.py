@@ -36,9 +36,12 @@ class FarTargets:
         -------
         Tree
             Only leaves that come closer to the near targets are moved: the tree may have been
-            fitted to other samples, without these far targets.
+            fitted to other samples, without these far targets. With directions, linear leaves stay,
+            as they share their ranges.
         """
-        self._given, self._start = tree, _adapted(tree, self.problem, self.near)
+        self._given = self._start = tree
+        if self.problem.directions is None or tree.slopes is None:
+            self._start = _adapted(tree, self.problem, self.near)
         if self._start is not tree:
             before, after = self._leaf_errors(tree), self._leaf_errors(self._start)
             self._start = choose_leaves(after < before, self._start, tree)

@@ -171,10 +171,15 @@ def test_leaves_follow_far_targets_that_a_feature_tells():
     X, y = data()
     X = np.column_stack([X, np.arange(300) < 10])
     y[:10] += 1e4
-    model = ObliqueTreeRegressor(monotonic_cst=[*CST, 1], random_state=0).fit(X, y)
+    model = ObliqueTreeRegressor(
+        leaf="linear", monotonic_cst=[*CST, 1], random_state=0).fit(X, y)
+    assert shares_slopes(model.tree_)
     assert is_monotone(model) == (True, None)
     np.testing.assert_allclose(model.predict(X[:10]), y[:10], rtol=0.01)
     assert np.abs(model.predict(X[10:])).max() < 20.0
+    # A given tree whose leaf has far targets only.
+    again = ObliqueTreeRegressor(init=model.tree_, optimizer=None, monotonic_cst=[*CST, 1])
+    assert is_monotone(again.fit(X, y)) == (True, None)
 
 
 @given(SEEDS)
