@@ -47,6 +47,8 @@ class Captions:
         What stands for a missing number, of the features that had missing ones in training.
     booleans : frozenset of int
         The features that are numbers for bools.
+    is_weighted : bool
+        Whether probabilities are shares of weights that differ, not of training samples.
     """
 
     tree: Tree
@@ -59,6 +61,7 @@ class Captions:
     n_node_samples: np.ndarray | None
     fill: dict
     booleans: frozenset
+    is_weighted: bool
 
     @property
     def leaf_weights(self):
@@ -164,11 +167,14 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     columns = _check_names("feature_names", feature_names, n_columns)
     names = [each.name(columns[each.column]) for each in features]
     classes = _class_names(model, tree, class_names)
-    summary, counts = _known(model, tree) if X is None else _summarize(
+    known = _known(model, tree)
+    summary, counts = known if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
+    is_weighted = classes is not None and getattr(known[0], "leaf_weights", None) is not None
     targets = [*getattr(getattr(model, "_targets", None), "names", ())] or None
     captions = Captions(
-        tree, names, features, columns, classes, targets, summary, counts, *_of_numbers(table))
+        tree, names, features, columns, classes, targets, summary, counts, *_of_numbers(table),
+        is_weighted)
     scale, offset = units_of(steps, n_columns)
     # Indicators have no units.
     is_number = np.array([each.kind == "number" for each in features])

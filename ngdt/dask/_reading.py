@@ -148,12 +148,13 @@ class Reading:
         """
         (targets, moments), sums = self.units, found.sums
         result = replace(result, tree=sums.fit_leaves(result.tree))
+        count = sums.count.sum(axis=0)
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.problem.loss), moments.mean, moments.std,
             moments.low, moments.high, found.left, found.right,
-            gains=node_gains(result.tree, sums.targets()), leaf_weights=sums.weight)
-        return fitted_attributes(
-            result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
+            gains=node_gains(result.tree, sums.targets()),
+            leaf_weights=None if np.array_equal(sums.weight, count) else sums.weight)
+        return fitted_attributes(result, self.fitted["_table"], summary, count, found.quantiles)
 
     def _look_at(self, partitions, n_columns):
         """Read all partitions once: the `Glance` of each that has samples, by its number."""

@@ -89,7 +89,8 @@ def export_rules(
         one line: ``print(*rules, sep="\\\\n")``. In brackets is the number of samples. In braces
         are the number of held-out samples and, for classes, Wilson's interval (1927) at 95 % for
         the share of right predictions or, for regression, the 5 % and the 95 % quantile of each
-        target.
+        target. It counts each sample once: after a fit with class weights, the probability of a
+        leaf is a share of weights, and need not lie in the interval.
 
     References
     ----------

@@ -48,6 +48,12 @@ def note_on_shrinkage(estimator):
     return "probabilities are shrunk towards those of the nodes above" if is_shrunk else ""
 
 
+def note_on_weights(captions):
+    """A note on probabilities that a reader would take for shares of samples, likewise."""
+    return ("probabilities are shares of weights, such as class weights, not of samples"
+            if captions.is_weighted else "")
+
+
 def leaf_lines(captions, leaf, n_terms, digits=None):
     """Prediction of a leaf: its most probable class, its values, or formulas.
 

@@ -12,6 +12,7 @@ from ngdt.export._parts import (
     leaf_block,
     note_on_missing,
     note_on_shrinkage,
+    note_on_weights,
     terms_to_show,
     writable,
 )
@@ -78,8 +79,9 @@ def export_text(
     -------
     str
         In the order of the tree, each condition, ``else`` and leaf. Comments above say what the
-        tree of an estimator is (`ObliqueTreeClassifier.kind_`), and whether the probabilities of
-        some leaf were strongly shrunk (``shrinkage`` in `candidates_`). A leaf has its most
+        tree of an estimator is (`ObliqueTreeClassifier.kind_`), whether probabilities are shares of
+        weights that differ, and whether those of some leaf were strongly shrunk (``shrinkage`` in
+        `candidates_`). A leaf has its most
         probable class with the probability or, for regression, a value or formula for each target,
         and the number of its training samples. Formulas of several classes have a line each.
 
@@ -116,8 +118,9 @@ def export_text(
     n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
     lines = [f"# {estimator._outcome()}"] if isinstance(estimator, ObliqueTree) else []
-    shrunk, missing = note_on_shrinkage(estimator), note_on_missing(captions)
-    lines += [f"# {shrunk}"] * bool(shrunk)
+    missing = note_on_missing(captions)
+    lines += [f"# {note}" for note in (note_on_weights(captions), note_on_shrinkage(estimator))
+              if note]
     for type_, item, depth in traverse(captions.tree, max_depth, captions.right_first):
         indent = "    " * depth
         if type_ == "split":

@@ -83,7 +83,7 @@ def _remarks(contents, shown):
     has_sums = any(item >= 0 and condition_of(captions, item).is_sum for item in shown)
     is_linear = any(item < 0 and has_slopes(captions.tree, ~item) for item in shown)
     known, of_classes = captions.summary is not None, captions.class_names is not None
-    remarks = []
+    remarks = ["shares of classes are shares of weights, not of samples"] * captions.is_weighted
     if contents.shape is None and (has_sums or is_linear):
         remarks.append(f"length of a bar: |weight|{' × standard deviation' * known}")
         if has_sums:

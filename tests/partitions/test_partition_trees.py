@@ -200,6 +200,7 @@ def test_fitted_attributes_are_those_of_all_samples(fitted, all_digits):
     tree = fitted.tree_
     count = np.bincount(tree.apply(all_digits[0].astype(np.float32)), minlength=tree.n_leaves)
     assert_array_equal(fitted.n_node_samples_[tree.n_internal:], count)
+    assert "shares of weights" not in ngdt.export_text(fitted)
     assert_array_equal(fitted.classes_, np.arange(10))
     assert fitted.n_features_in_ == 64
     assert len(fitted.history_["loss"]) == fitted.n_iter_ > 5

@@ -13,6 +13,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -40,6 +41,7 @@ from ngdt.export import (
     export_sql,
     export_text,
 )
+from ngdt.pruning import prune_at, refit_leaves
 from ngdt.testing.strategies import problems, trees
 
 
@@ -197,6 +199,22 @@ def test_names_and_probabilities(iris):
         r"if petal (length|width) \(cm\) <= [\d.]+:\n"
         rf"    setosa \({proba[0]:.4g}\)\nelse:\n    versicolor \({proba[1]:.4g}\)", text)
     assert "A (" in rules_text(tree, class_names=["A", "B", "C"])
+
+
+def test_probabilities_of_weighted_samples_are_explained(iris):
+    X, y = iris["data"], iris["target"]
+    note = "probabilities are shares of weights, such as class weights, not of samples"
+    plain = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    weighted = clone(plain).set_params(class_weight={0: 1, 1: 8, 2: 1}).fit(X, y)
+    for model, is_weighted in (
+            (plain, False), (weighted, True), (prune_at(weighted, [1]), True),
+            (refit_leaves(weighted, X, y), True),
+            (clone(plain).fit(X, y, np.full(150, 2.0)), False)):
+        for text in (export_text(model), export_text(model, X=X[:50])):
+            assert (f"\n# {note}\n" in text) == is_weighted
+        assert (f"{note.capitalize()}." in export_html(model)) == is_weighted
+    assert "# prob" not in export_text(ObliqueTreeRegressor(
+        max_depth=2, optimizer=None).fit(X, y, y + 1))
 
 
 def test_names_are_those_of_the_data_frame(iris):

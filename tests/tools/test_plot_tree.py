@@ -56,6 +56,13 @@ def test_names_that_are_cut_stay_different():
     assert columns[2] in export_html(tree, feature_names=columns)
 
 
+def test_the_key_says_that_shares_are_of_weights(classifier, iris):
+    remark = "shares of classes are shares of weights, not of samples"
+    assert remark not in texts(plot_tree(classifier))
+    weighted = ObliqueTreeClassifier(max_depth=2, optimizer=None, class_weight={0: 1, 1: 8, 2: 1})
+    assert texts(plot_tree(weighted.fit(*iris)))[-1] == remark
+
+
 def test_the_tree_is_that_of_the_text(classifier, iris):
     found = texts(plot_tree(classifier))
     conditions = re.findall(r"if (.*):", export_text(classifier))
