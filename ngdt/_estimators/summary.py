@@ -23,7 +23,15 @@ from ngdt.initializers import (
     Pruned,
     ScoreBands,
 )
-from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
+from ngdt.optimizers import (
+    OPTIMIZERS,
+    SSGD,
+    TAO,
+    LinearLeaves,
+    Optimizer,
+    Regrow,
+    ShrinkLeaves,
+)
 
 # Steps after a training, which do not train a tree as a whole.
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
@@ -270,8 +278,10 @@ def _fewer_weights(estimator):
     if not is_long or not is_classifier(estimator) or not hasattr(estimator, "feature_names_in_"):
         return []
     n_leaves = min(estimator.max_leaf_nodes or 8, 8)
-    return ["For fewer weights in a split: optimizer=ngdt.optimizers.TAO(C=0.03), "
-            f"max_leaf_nodes={n_leaves}, validation_fraction=None.",
+    is_tao = any(isinstance(each, TAO) for each in _optimizers(estimator))
+    return ["For fewer weights in a split: " + (
+                "a smaller C of TAO." if is_tao else "optimizer=ngdt.optimizers.TAO(C=0.03), "
+                f"max_leaf_nodes={n_leaves}, validation_fraction=None."),
             "For a single column in each split: init='pruned', optimizer=None."]
 
 

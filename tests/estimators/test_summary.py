@@ -236,6 +236,8 @@ def test_summary_says_how_to_get_shorter_splits():
         assert 1 <= short.tree_.n_nonzero <= most * short.tree_.n_internal
         assert short.get_n_leaves() <= 8 or most == 1
     assert ", max_leaf_nodes=3, " in tree(X, max_leaf_nodes=3).summary()
+    given = tree(X, optimizer=TAO(C=10.0)).summary()
+    assert "\nFor fewer weights in a split: a smaller C of TAO.\n" in given
     # Of pixels, of few columns, and of numbers, nothing has to be read.
     assert tree(X.to_numpy()).summary() == head
     assert tree(X[["mean radius", "mean texture"]]).summary().endswith(OTHERWISE)
