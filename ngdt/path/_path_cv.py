@@ -59,7 +59,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         As for `ngdt.tao_path`.
     cv : int, cross-validation splitter or iterable, default=None
         As in scikit-learn: None stands for 5 folds, stratified for a classifier. Samples of weight
-        zero are in no fold.
+        zero are in no fold. With groups, give folds: ``[*GroupKFold(5).split(X, y, groups)]``.
     scoring : str, callable or None, default=None
         As in scikit-learn: a name, or ``scorer(estimator, X, y)``, which with weights is also given
         `sample_weight`, by this name. None stands for accuracy or R2. A C whose score is NaN or
@@ -284,15 +284,19 @@ def cv_folds(cv, X, y, weight, stratify):
     Raises
     ------
     ValueError
-        If there are no folds, or one is empty.
+        If there are no folds, if one is empty, or if the splitter refuses the samples.
     """
     present = np.ones(len(y), dtype=bool) if weight is None else weight > 0
     # Given folds are indices of all samples, also of samples of weight zero.
     are_given = isinstance(cv, Iterable) and not hasattr(cv, "split")
     samples = np.arange(len(y)) if are_given else np.flatnonzero(present)
     splitter = check_cv(cv, y[samples], classifier=stratify)
-    folds = [tuple(samples[indices][present[samples[indices]]] for indices in fold)
-             for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
+    try:
+        folds = [tuple(samples[indices][present[samples[indices]]] for indices in fold)
+                 for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
+    except ValueError as error:
+        way_out = " Give its folds: cv=list(splitter.split(X, y, groups))"
+        raise ValueError(f"cv: {error}{way_out * ('groups' in str(error))}") from error
     if not folds or not all(len(indices) for fold in folds for indices in fold):
         raise ValueError(
             "cv must give folds, each with at least one training and one test sample of positive "

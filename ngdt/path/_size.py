@@ -102,7 +102,8 @@ def size_path(estimator, X, y, *, max_leaf_nodes=(2, 3, 4, 6, 8, 12, 16), cv=Non
     cv : int, cross-validation splitter or iterable, default=None
         As in scikit-learn: None stands for 5 folds, stratified for a classifier. Samples of weight
         zero are in no fold. Folds are not shuffled: for samples that come sorted, take
-        ``KFold(5, shuffle=True)``.
+        ``KFold(5, shuffle=True)``. With groups, give folds:
+        ``[*GroupKFold(5).split(X, y, groups)]``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for training and for the errors. Not negative.
     n_jobs : int or None, default=None

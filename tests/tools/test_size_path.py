@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.tree import DecisionTreeRegressor
 
 from helpers import in_nightly
@@ -119,6 +119,8 @@ def test_tables_with_text_and_samples_without_weight():
     ({"y": np.zeros(3)}, "inconsistent numbers of samples"),
     ({"y": 1e200 * np.arange(442.0)}, "^y: squared errors are beyond .* divide y by"),
     ({"cv": iter([])}, "^cv must give folds"),
+    ({"cv": GroupKFold(2)}, r"^cv: .*groups.* Give its folds: cv=list\(splitter.split"),
+    ({"cv": KFold(443)}, r"^cv: Cannot have number of splits n_splits=443 .*=442\.$"),
     ({"sample_weight": -np.ones(442)}, "^sample_weight")])
 def test_invalid_arguments(change, message):
     X, y = load_diabetes(return_X_y=True)
