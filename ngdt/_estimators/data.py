@@ -41,6 +41,7 @@ from ngdt._util.validation import (
     HasParameters,
     as_attribute_error,
     check_weight,
+    takes_only_its_parameters,
     warn,
 )
 from ngdt.explanation._shapley import HasShapleyValues
@@ -97,6 +98,7 @@ class TableEstimator(
     warm_start: bool = False
     random_state: int | np.random.RandomState | None = None
 
+    @takes_only_its_parameters
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,

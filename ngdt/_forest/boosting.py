@@ -18,7 +18,7 @@ from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
 from ngdt._util.arrays import power_of_two
 from ngdt._util.numbers import count, format_number
-from ngdt._util.validation import HasParameters, check_weight
+from ngdt._util.validation import HasParameters, check_weight, takes_only_its_parameters
 
 # Share of the trees of the first forest. With half or with 0.6 of them, the error on held-out
 # samples was about the same on 15 tables, but the out-of-bag error of the second chose worse with
@@ -105,6 +105,7 @@ class ObliqueBoostingRegressor(
     _: KW_ONLY
     random_state: int | np.random.RandomState | None = None
 
+    @takes_only_its_parameters
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,

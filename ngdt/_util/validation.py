@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Mapping, MappingView, Set
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -105,6 +106,26 @@ def error_prefix(parameter):
         raise TypeError(f"{parameter}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from error
+
+
+def takes_only_its_parameters(method):
+    """Let a method name the estimator, and what it takes, if it is given anything else by name.
+
+    Python would name the class that defines the method.
+    """
+    _, *names = signature(method).parameters
+    taken = f"{', '.join(names[:-1])} and {names[-1]}"
+
+    @wraps(method)
+    def checked(self, *args, **given):
+        for name in given:
+            if name not in names:
+                raise TypeError(
+                    f"{type(self).__name__}.{method.__name__}() got an unexpected keyword argument "
+                    f"{name!r}: it takes {taken}; all else is a parameter of the estimator")
+        return method(self, *args, **given)
+
+    return checked
 
 
 @contextmanager

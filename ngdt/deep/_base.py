@@ -19,7 +19,13 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import resolve_problem
 from ngdt._estimators.run import running
 from ngdt._util.numbers import count
-from ngdt._util.validation import COUNT, COUNT_OR_ZERO, HasParameters, check_weight
+from ngdt._util.validation import (
+    COUNT,
+    COUNT_OR_ZERO,
+    HasParameters,
+    check_weight,
+    takes_only_its_parameters,
+)
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
 
@@ -73,6 +79,7 @@ class DeepTree(HasParameters, BaseEstimator):
     callback: Callable | None = None
     random_state: int | np.random.RandomState | None = None
 
+    @takes_only_its_parameters
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, sample_weight=None):
         """Train a tree.

@@ -24,6 +24,7 @@ from ngdt import (
     tao_path,
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt.deep import DeepTreeClassifier
 from ngdt.export import export_text
 from ngdt.initializers import CO2
 from ngdt.losses import QuantileLoss
@@ -52,6 +53,16 @@ def test_unknown_parameters_are_named(made, message):
         made().set_params(max_dept=3)
     with pytest.raises(ValueError, match="Invalid parameter 'max_dept'"):
         ObliqueTreeClassifier().set_params(max_dept__steps=3)
+
+
+@pytest.mark.parametrize(("estimator", "taken"), [
+    *((each, "X_val, y_val, sample_weight_val and groups;") for each in ESTIMATORS),
+    (ObliqueBoostingRegressor, "X, y, sample_weight and groups;"),
+    (DeepTreeClassifier, "X, y and sample_weight;")])
+def test_fit_says_what_it_takes(estimator, taken, iris):
+    message = rf"^{estimator.__name__}\.fit\(\) got .* argument 'eval_set': it takes .*{taken} all"
+    with pytest.raises(TypeError, match=message):
+        estimator().fit(*iris, eval_set=[iris])
 
 
 @ALL
