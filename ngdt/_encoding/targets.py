@@ -50,7 +50,8 @@ def check_classes(classes):
         refuse_objects(classes)
         if classes.dtype.kind == "f":
             check_finite("every label", classes)
-        check_classification_targets(classes)
+        # Of labels that occur once, scikit-learn warns that they may be numbers to regress on.
+        check_classification_targets(np.repeat(classes, 2))
         return np.unique(classes)
 
 
@@ -124,9 +125,9 @@ class ClassTargets:
             If the labels of y are floats, or texts that spell numbers, and so many that they are
             probably amounts.
         """
-        _check_discrete(y)
         if classes is not None:
             return cls(classes)
+        _check_discrete(y)
         classes = np.unique(y)
         if len(classes) > _MANY_AMOUNTS and _are_amounts(classes):
             warn(

@@ -87,6 +87,14 @@ def test_partial_fit_of_a_classifier(digits):
     assert estimator.n_classes_ == 10
 
 
+@pytest.mark.filterwarnings("error")
+def test_given_classes_are_no_targets_of_regression():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = ObliqueTreeClassifier(1, optimizer=SSGD(epochs=1))
+    model.partial_fit(X, np.arange(60), classes=range(100))
+    assert model.n_classes_ == 100
+
+
 def test_small_batches_after_the_first_are_warned_of(iris):
     X, y = iris
     model = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3), random_state=0)
