@@ -149,12 +149,12 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     candidates_ : dict of lists
         One entry per tree that competed: by default, and where an `optimizer`, but neither `init`
         nor `validation_fraction` was given; else empty. ``candidate`` is its name, ``error`` its
-        mean error on samples that it was not trained on (the loss of the standardised targets; the
-        squared error is in units of the variance of y), ``standard_error`` the error's own,
-        ``lead`` how many standard errors of the difference it is better than the first one,
-        ``n_leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
-        the race or won, and ``chosen`` whether it won. Only errors of the same ``n_folds`` can be
-        compared.
+        mean error on samples that it was not trained on (the loss of the standardised targets,
+        summed over several; the squared error is in units of the variance of y),
+        ``standard_error`` the error's own, ``lead`` how many standard errors of the difference it
+        is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
+        of folds after which it left the race or won, and ``chosen`` whether it won. Only errors of
+        the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is not a trained one: the pruned greedy tree or a single leaf, which
         won; or, where nothing competed, the initial tree, as the training made it worse. If

@@ -179,7 +179,8 @@ class SummarizesForest:
         edits = Counter(each for tree in self for each in getattr(tree, "_edits", ()))
         return "\n".join([
             f"{self._outcome().capitalize()} in all: {kinds}.",
-            *_competition(self, "The numbers of each kind were chosen on held-out samples:"),
+            *_competition(self, "The numbers of each kind minimise the squared error"
+                          f"{' of probabilities' * is_classifier(self)} on held-out samples:"),
             *(f"{count(n, 'tree')}: {each}" for each, n in edits.items())])
 
     def _outcome(self):

@@ -339,7 +339,8 @@ def test_summary_of_forests():
     model.candidates_ = {
         "candidate": ["a", "b", "c"], "error": [0.1, 0.2, np.nan], "n_trees": [3, 0, 0]}
     assert model.summary().endswith(
-        "\nThe numbers of each kind were chosen on held-out samples:\n"
+        "\nThe numbers of each kind minimise the squared error of probabilities on held-out "
+        "samples:\n"
         "    candidate  error  n_trees\n"
         "    a            0.1        3\n"
         "    b            0.2        0" + OTHERWISE)
