@@ -177,8 +177,10 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if by_user:
             return (f"Training was interrupted after {epochs}; tree_ is the best tree found until "
                     "then.")
-        return (f"max_time={self.max_time:g} s shortened the training to {epochs}; tree_ is the "
-                "best tree found in this time.")
+        # The pruned tree, which may have won, has no epochs.
+        left = f" to {epochs}" if self.n_iter_ else ""
+        return (f"max_time={self.max_time:g} s shortened the training{left}; tree_ is the best "
+                "tree found in this time.")
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

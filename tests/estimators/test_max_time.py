@@ -354,3 +354,6 @@ def test_almost_no_time_gives_a_tree(digits):
     with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s"):
         model = ObliqueTreeClassifier(max_time=1e-9, random_state=0).fit(*digits)
     assert model.score(*digits) > 0.3
+    pruned = ObliqueTreeClassifier(init="pruned", optimizer=None, max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="shortened the training; tree_ is"):
+        pruned.fit(*digits)
