@@ -23,15 +23,7 @@ from ngdt.initializers import (
     Pruned,
     ScoreBands,
 )
-from ngdt.optimizers import (
-    OPTIMIZERS,
-    SSGD,
-    TAO,
-    LinearLeaves,
-    Optimizer,
-    Regrow,
-    ShrinkLeaves,
-)
+from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, LinearLeaves, Regrow, ShrinkLeaves
 
 # Steps after a training, which do not train a tree as a whole.
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
@@ -234,10 +226,13 @@ def _n_slopes(tree, of_classes):
 
 def _trained_by(estimator):
     """Names of the optimizers that have trained a tree, without the steps that finish it."""
-    names = list(estimator.history_["optimizer"])
-    # Optimizers of a user may record nothing.
-    names += [type(each).__name__ for each in _optimizers(estimator)
-              if isinstance(each, Optimizer) and not each.metrics]
+    recorded = estimator.history_["optimizer"]
+    given = [OPTIMIZERS.get(each) if isinstance(each, str) else type(each)
+             for each in _optimizers(estimator)]
+    # In their order, in which those of a user that record nothing have a place.
+    names = [each.__name__ for each in given if each is not None and (
+        each.__name__ in recorded or not getattr(each, "metrics", True))]
+    names += recorded
     chosen = _chosen(estimator).get("candidate")
     if chosen is not None and not names:    # Ctrl-C may leave a tree of the folds
         names = [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", chosen)

@@ -71,6 +71,7 @@ def regression(**parameters):
     ({"optimizer": [Annealed(steps=20), TAO()], "validation_fraction": None},
      "tree trained as a whole by Annealed and TAO"),
     ({"optimizer": [TAO(), Doubled()]}, "tree trained as a whole by TAO and Doubled"),
+    ({"optimizer": [Doubled(), "tao"]}, "tree trained as a whole by Doubled and TAO"),
     ({"init": GREEDY.tree_, "optimizer": "tao"}, "tree trained as a whole by TAO"),
     ({"optimizer": None}, "greedy tree"),
     ({"optimizer": None, "leaf": "linear", "validation_fraction": None},
