@@ -230,7 +230,8 @@ def tree_of(model):
             "networks: its as_tree() gives the features and a Tree that splits them")
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
-        hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
+        hint = (": convert it by Tree.from_sklearn first" if tree is not None else
+                ": pass its estimator_" if hasattr(model, "estimator_") else "")
         raise TypeError("model must be a Tree or a fitted ngdt estimator, not a model that holds "
                         f"one, got {type(model).__name__}{hint}")
     return tree

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -282,6 +282,14 @@ def test_wrong_models(iris):
     with pytest.raises(TypeError, match=r"convert it by Tree.from_sklearn"):
         rules_text(fitted)
     assert rules_text(Tree.from_sklearn(fitted)).startswith("if x")
+
+
+def test_the_tree_of_a_threshold_is_named(iris):
+    X, y = iris["data"], iris["target"] == 1
+    model = FixedThresholdClassifier(ObliqueTreeClassifier(1, optimizer=None), threshold=0.3)
+    with pytest.raises(TypeError, match=r"got FixedThresholdClassifier: pass its estimator_$"):
+        export_text(model.fit(X, y))
+    assert export_text(model.estimator_).startswith("# greedy tree")
 
 
 def test_the_tree_of_a_search_is_written_with_its_names(iris):
