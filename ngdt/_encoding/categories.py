@@ -205,8 +205,9 @@ class Categories:
         Returns
         -------
         samples, features : ndarray of intp, shape (n_entries,)
-            The entries of the features that are not zero.
-        numbers : ndarray of shape (n_entries,)
+            The samples of known categories, and the feature of each that is 1.
+        filled : ndarray of intp
+            The samples whose features are `fill`.
         is_unknown : ndarray of bool, shape (n_samples,)
             Whether the value of a sample did not occur in training.
         """
@@ -217,16 +218,19 @@ class Categories:
             others = np.flatnonzero(feature == _UNKNOWN)
             feature[others] = [
                 missing if is_missing(values[i]) else _UNKNOWN for i in others]
-        samples, is_unknown = np.flatnonzero(feature >= 0), feature == _UNKNOWN
-        features, numbers = feature[samples], np.ones(len(samples))
-        filled = np.flatnonzero(feature <= _FEW)
-        if len(filled):
-            (of_unknown,) = np.nonzero(self.fill)
-            values = np.array(self.fill)[of_unknown]
-            samples = np.append(samples, np.repeat(filled, len(values)))
-            features = np.append(features, np.tile(of_unknown, len(filled)))
-            numbers = np.append(numbers, np.tile(values, len(filled)))
-        return samples, features, numbers, is_unknown
+        samples = np.flatnonzero(feature >= 0)
+        return samples, feature[samples], np.flatnonzero(feature <= _FEW), feature == _UNKNOWN
+
+    def n_stored(self, values):
+        """Number of features of some values that are not zero, at most.
+
+        Parameters
+        ----------
+        values : list
+        """
+        few = {*self.few} | {*filter(is_missing, values)} if None in self.few else {*self.few}
+        n_few = np.count_nonzero(_are_in(few, values)) if few else 0
+        return len(values) + n_few * (np.count_nonzero(self.fill) - 1)
 
 
 def _are_in(group, values):

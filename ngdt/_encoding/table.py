@@ -177,7 +177,7 @@ class Table:
                     sparse.issparse(raw.numbers), raw.booleans,
                     tuple(numeric[_whole_columns(raw.numbers, present)].tolist()),
                     tuple(numeric[incomplete].tolist()))
-        return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
+        return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw))
 
     @property
     def is_identity(self):
@@ -276,34 +276,37 @@ class Table:
         if len(self.gaps):
             is_gap = sparse.csc_array(numbers.shape) if is_gap is None else is_gap
             gaps = is_gap[:, self.gaps].astype(numbers.dtype)
-        samples, features, values = self._indicators(raw.categories, name)
-        shape = numbers.shape[0], sum(each.n_features for each in self.categories)
+        found = self._encode(raw.categories, name)
+        n_samples = numbers.shape[0]
         if self.is_sparse:
-            indicators = sparse.csr_array(
-                (values.astype(numbers.dtype), (samples, features)), shape)
-            return canonical_csr(sparse.hstack([numbers, gaps, indicators], format="csr"))
-        before = numbers.shape[1] + gaps.shape[1]
-        encoded = np.zeros((shape[0], before + shape[1]), dtype=numbers.dtype)
+            indicators = [
+                _as_csr(*each, categories.fill, n_samples, numbers.dtype)
+                for each, categories in zip(found, self.categories, strict=True)]
+            return canonical_csr(sparse.hstack([numbers, gaps, *indicators], format="csr"))
+        first = numbers.shape[1] + gaps.shape[1]
+        encoded = np.zeros(
+            (n_samples, first + sum(each.n_features for each in self.categories)), numbers.dtype)
         encoded[:, :numbers.shape[1]] = numbers.toarray() if sparse.issparse(numbers) else numbers
-        encoded[:, numbers.shape[1]:before] = gaps.toarray() if sparse.issparse(gaps) else gaps
-        # One index for both axes takes half of the time.
-        encoded.reshape(-1)[samples * encoded.shape[1] + before + features] = values
+        encoded[:, numbers.shape[1]:first] = gaps.toarray() if sparse.issparse(gaps) else gaps
+        for (samples, features, filled), categories in zip(found, self.categories, strict=True):
+            # One index for both axes takes half of the time.
+            encoded.reshape(-1)[samples * encoded.shape[1] + first + features] = 1.0
+            encoded[filled, first:first + categories.n_features] = categories.fill
+            first += categories.n_features
         return encoded
 
-    def _indicators(self, columns, name):
-        """Rows, columns and values of the entries of the matrix of the indicators of categories."""
-        none = np.empty(0, np.intp)
-        found, first, unknown = [(none, none, np.empty(0))], 0, []
+    def _encode(self, columns, name):
+        """What `Categories.encode` returns for each column, but which values are unknown."""
+        found, unknown = [], []
         for j, values, categories in zip(
                 self.categorical, columns, self.categories, strict=True):
             try:
-                samples, features, numbers, is_unknown = categories.encode(values)
+                *entries, is_unknown = categories.encode(values)
             except TypeError as error:      # of a cell that cannot be looked up, such as a list
                 raise TypeError(
                     f"X: column {self.names[j]!r} holds cells that are no categories ({error}). "
                     "Give it strings or numbers, as in training") from error
-            found.append((samples, first + features, numbers))
-            first += categories.n_features
+            found.append(entries)
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
                 unknown.append(f"{percent(float(is_unknown.mean()))} of column {self.names[j]!r}, "
                                f"such as {values[is_unknown.argmax()]!r}, unlike "
@@ -312,7 +315,7 @@ class Table:
             warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
                 "as unknown categories: check their spelling and their type, or train with them")
-        return tuple(map(np.concatenate, zip(*found, strict=True)))
+        return found
 
     def _fill(self, numbers):
         """Fill the gaps; return the numbers, and a mask of the gaps or None if there are none."""
@@ -398,12 +401,26 @@ class Table:
         return replace(self, whole=tuple(sorted({*self.whole} & {*whole})),
                        incomplete=tuple(sorted({*self.incomplete} | {*incomplete})))
 
-    def _is_better_sparse(self, numbers):
+    def _is_better_sparse(self, raw):
         """Return whether the encoded table is large, and smaller as a CSR matrix."""
-        n_samples, itemsize = len(numbers), numbers.dtype.itemsize
+        n_samples, itemsize = len(raw.numbers), raw.numbers.dtype.itemsize
         dense = n_samples * itemsize * len(self.features)
-        stored = n_samples * (itemsize + 4) * (len(self.numeric) + len(self.categorical))
-        return dense > max(_MAX_DENSE_BYTES, stored)
+        if dense <= _MAX_DENSE_BYTES:
+            return False
+        n_stored = n_samples * len(self.numeric) + sum(
+            each.n_stored(values)
+            for each, values in zip(self.categories, raw.categories, strict=True))
+        return bool(dense > n_stored * (itemsize + 4))
+
+
+def _as_csr(samples, features, filled, fill, n_samples, dtype):
+    """The features of a column of categories, from what `Categories.encode` returns."""
+    (of_filled,) = np.nonzero(fill)
+    values = np.array(fill, dtype=dtype)[of_filled]
+    return sparse.csr_array((
+        np.append(np.ones(len(samples), dtype), np.tile(values, len(filled))),
+        (np.append(samples, np.repeat(filled, len(values))),
+         np.append(features, np.tile(of_filled, len(filled))))), (n_samples, len(fill)))
 
 
 def _fit_categories(values, deserves_feature, present, name):

@@ -86,9 +86,12 @@ def test_features_are_those_of_scikit_learn(column, max_categories, data):
         if not each:
             continue
         expected, groups = by_hand(training, each, max_categories, targets)
-        samples, features, numbers, is_unknown = fitted.encode(each)
+        samples, features, filled, is_unknown = fitted.encode(each)
         encoded = np.zeros((len(each), fitted.n_features))
-        encoded[samples, features] = numbers
+        encoded[samples, features] = 1.0
+        encoded[filled] = fitted.fill
+        if each is training:
+            assert np.count_nonzero(encoded) <= fitted.n_stored(each) <= encoded.size + len(each)
         np.testing.assert_allclose(encoded, expected, rtol=1e-15)
         assert (fitted.frequent, fitted.rare, fitted.few) == groups
         known = {None if pd.isna(value) else value for value in training}

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import tracemalloc
 import warnings
 from datetime import date
 from decimal import Decimal
@@ -216,9 +217,26 @@ def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
     dense = clone(model).fit(frame, y).encode(frame)
     monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 2**20)
     fitted = model.fit(frame, y)
-    assert sparse.issparse(fitted.encode(frame))
+    assert fitted._table.is_sparse is True
     np.testing.assert_array_equal(fitted.encode(frame).toarray(), dense)
     assert fitted.score(frame, y) > 0.95
+
+
+def test_a_table_of_means_of_many_categories_is_dense_inside(monkeypatch):
+    """Rows of rare categories that tell nothing have the means of all others, not one number."""
+    monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 2**20)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": [f"city {each}" for each in rng.integers(0, 1000, 20_000)]})
+    fitted = ObliqueTreeClassifier(1, optimizer=None).fit(frame, rng.integers(2, size=20_000))
+    assert len(fitted.encoded_feature_names_) == 255    # without one for the rare
+    tracemalloc.start()
+    encoded = fitted.encode(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(encoded, np.ndarray)
+    assert fitted._table.is_sparse is False     # of Python's type, for files
+    np.testing.assert_allclose(encoded.sum(axis=1), 1.0, rtol=1e-6)
+    assert peak < 2 * encoded.nbytes
 
 
 # --- missing values ------------------------------------------------------------------------------
