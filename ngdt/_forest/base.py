@@ -128,8 +128,10 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
 
     def _cut_message(self, by_user):
         why = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s"
-        return (f"{why} shortened the training: the forest has {len(self.estimators_)} of "
-                f"{self.n_estimators} trees.")
+        n, n_asked = len(self.estimators_), self.n_estimators
+        return (f"{why} shortened the training: the forest has {n} of {n_asked} trees."
+                if n < n_asked else
+                f"{why} shortened the training of trees; the forest has all {n}.")
 
     @property
     def _is_default(self):

@@ -156,6 +156,8 @@ def test_almost_no_time_gives_a_tree(digits):
     with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s .* 1 of 20 trees"):
         model = ObliqueForestClassifier(max_time=1e-9, random_state=0).fit(*digits)
     assert model.predict(digits[0]).shape == (600,)
+    with pytest.warns(ConvergenceWarning, match="training of trees; the forest has all 1"):
+        model.set_params(n_estimators=1).fit(*digits)
 
 
 def test_messages(iris, capsys, monkeypatch):
