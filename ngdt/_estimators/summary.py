@@ -287,7 +287,11 @@ def _kept(estimator):
     kind = _origin(estimator, estimator.tree_) if hasattr(estimator, "_edits") else (
         estimator.kind_.replace(",", ""))
     if _chosen(estimator):
-        return (f"A {kind} was kept: it was better than the tree that the optimizer trained, as "
+        row, first = _chosen(estimator), _candidates(estimator)[0]
+        by_probabilities = row.get("lead", 1.0) <= 0.0 and (
+            row.get("log_loss", np.nan) < first.get("log_loss", np.nan))
+        better = "had better probabilities" if by_probabilities else "was better"
+        return (f"A {kind} was kept: it {better} than the tree that the optimizer trained, as "
                 "summary() shows.")
     article = "" if kind == ScoreBands.noun else "a "
     return f"The initial tree was kept, {article}{kind}: training made it worse."

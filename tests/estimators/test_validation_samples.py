@@ -67,6 +67,19 @@ def test_training_says_that_the_baseline_is_kept(init, message, digits):
     assert model.baseline_kept_
 
 
+def test_training_says_that_a_tree_is_kept_for_its_probabilities():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = rng.random(600) < np.select([X[:, 0] > 1.2, X[:, 0] > 0.3], [0.45, 0.2], 0.02)
+    model = ObliqueTreeClassifier(max_leaf_nodes=4, optimizer="tao", random_state=0)
+    with pytest.warns(UserWarning, match="^A .* was kept: it had better probabilities than"):
+        model.fit(X, y)
+    error, loss = (dict(zip(model.candidates_["candidate"], model.candidates_[name], strict=True))
+                   for name in ("error", "log_loss"))
+    assert error["pruned"] >= error["tao"]
+    assert loss["pruned"] < loss["tao"]
+
+
 @pytest.mark.parametrize("fraction", [0.2, "auto"])
 def test_a_better_result_wins_against_the_start(fraction, digits):
     fitted = ObliqueTreeClassifier(
