@@ -13,15 +13,15 @@ from ngdt._core.structure import child_ids, node_means, paths
 from ngdt._util.arrays import power_of_two
 
 
-def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
+def values_at_nodes(tree, averages, n_samples_at_leaf, is_classifier):
     """Mean prediction for the training samples of each node, then of each leaf.
 
     Parameters
     ----------
     tree : Tree
+    averages : ndarray of shape (n_leaves, n_outputs)
+        As of `SampleSummary.leaf_averages`.
     n_samples_at_leaf : ndarray of shape (n_leaves,)
-    leaf_means : ndarray of shape (n_leaves, n_features) or None
-        The means of these samples, at which linear leaves are evaluated.
     is_classifier : bool
         Whether predictions are probabilities.
 
@@ -29,14 +29,9 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     -------
     ndarray of shape (n_internal + n_leaves, n_outputs)
     """
-    outputs = tree.values
-    if tree.slopes is not None and leaf_means is not None:
-        data = tree.samples_of(np.ascontiguousarray(leaf_means, dtype=np.float64))
-        outputs = tree.leaf_predictions(np.arange(tree.n_leaves), data)
-    if is_classifier:
-        outputs = softmax(outputs, axis=1)
+    at_leaf = softmax(averages, axis=1) if is_classifier else averages
     # Nodes that no training sample reached have no mean, but the path of a new one may have them.
-    return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
+    return np.nan_to_num(node_means(tree, at_leaf, np.asarray(n_samples_at_leaf)))
 
 
 # Change of logits that these points resolve, and largest term of a linear leaf.

@@ -130,9 +130,9 @@ class ExplainsForest(Explains):
         is_classifier = context.classes is not None
         leaf_means = [each._sample_summary.leaf_means for each in trees]
         values = [
-            values_at_nodes(each.tree_, each.n_node_samples_[each.tree_.n_internal:], means,
-                            is_classifier)
-            for each, means in zip(trees, leaf_means, strict=True)]
+            values_at_nodes(each.tree_, each._sample_summary.leaf_averages(),
+                            each.n_node_samples_[each.tree_.n_internal:], is_classifier)
+            for each in trees]
         X, rows = encoded_rows(self, X)
         data = Samples(X)
         leaves, outputs = self._leaves(data), self._mean(data)

@@ -105,7 +105,7 @@ def test_splits_on_one_feature_give_it_the_whole_change(tree, data):
     n_samples = np.array(data.draw(st.lists(
         st.integers(1, 9), min_size=m + 1, max_size=m + 1)))
     x = np.array(data.draw(st.lists(st.integers(-4, 4), min_size=3, max_size=3))) / 2
-    values = values_at_nodes(tree, n_samples, None, is_classifier=False)
+    values = values_at_nodes(tree, tree.values, n_samples, is_classifier=False)
     leaf = int(tree.apply(x[None])[0])
     found = contributions(tree, values, leaf, x, np.full(3, 0.5), np.ones(3))
 
@@ -131,7 +131,7 @@ def test_a_change_is_divided_among_the_terms_that_speak_for_the_side(problem, me
     tree, X = problem.tree, problem.X
     x = (X.toarray() if hasattr(X, "toarray") else X)[0].astype(float)
     mean = np.array(mean[:len(x)], dtype=float)
-    values = values_at_nodes(tree, [1, 3], None, is_classifier=True)
+    values = values_at_nodes(tree, tree.values, [1, 3], is_classifier=True)
     leaf = int(tree.apply(x[None])[0])
     found = contributions(tree, values, leaf, x, mean, np.ones(len(x)))
     w = tree.weights[0]
