@@ -20,8 +20,7 @@ from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
-from ngdt.pruning._member import MIN_PROBABILITY
-from ngdt.pruning._replace import collapse_to, places
+from ngdt.pruning._replace import as_leaf_values, collapse_to, places
 
 # Difference of two numbers that are the same but for rounding, as where a file was between.
 _SAME = 1e-9
@@ -44,8 +43,7 @@ class EditsTree:
         # Of branches that no sample reaches, as partial_fit may leave them.
         means = np.where(np.isnan(means), node_means(
             tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
-        values = np.log(np.maximum(means, MIN_PROBABILITY)) if is_classifier(self) else means
-        smaller = collapse_to(tree, is_leaf, values)
+        smaller = collapse_to(tree, is_leaf, as_leaf_values(means, is_classifier(self)))
         loss = resolve_loss(self)
         if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
             new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
@@ -87,8 +85,7 @@ class EditsTree:
         if not len(leaf):
             return _changed(self, {})
         _check_predictions(self, node, values)
-        changed = tree.make_constant(
-            leaf, np.log(np.maximum(values, MIN_PROBABILITY)) if is_classifier(self) else values)
+        changed = tree.make_constant(leaf, as_leaf_values(values, is_classifier(self)))
         summary = replace(self._sample_summary, tree=changed)
         ordered = _in_order(self, changed, summary, self._n_node_samples)
         if ordered is not changed:

@@ -10,11 +10,9 @@ from ngdt._core.r2 import r2
 from ngdt._core.samples import Samples
 from ngdt._core.structure import node_means, sums_below
 from ngdt._core.tree import Tree
-from ngdt.pruning._replace import collapse_to, places
+from ngdt.pruning._replace import as_leaf_values, collapse_to, places
 from ngdt.pruning._sequence import sequence_of_costs
 
-# Leaf values of classification are logarithms, which a probability of zero does not have.
-MIN_PROBABILITY = np.finfo(np.float64).tiny
 # Count of a leaf without training samples: small, but positive.
 FEW = 1e-6
 
@@ -178,10 +176,8 @@ class Member:
 
     def _collapsed(self, is_leaf, means, held_out):
         """Turn some nodes into leaves."""
-        tree, values = self.tree, means
-        if held_out.is_classifier:
-            values = np.log(np.maximum(values, MIN_PROBABILITY))
-        smaller = collapse_to(tree, is_leaf, values)
+        tree = self.tree
+        smaller = collapse_to(tree, is_leaf, as_leaf_values(means, held_out.is_classifier))
         place = places(tree, smaller)
         _, topmost = np.unique(place, return_index=True)    # parents come before children
         new_leaf = place[tree.n_internal:] - smaller.n_internal

@@ -4,7 +4,7 @@ import numpy as np
 
 from ngdt._core.structure import child_ids
 from ngdt._core.tree import Tree
-from ngdt._util.validation import check_weight
+from ngdt._util.validation import TINY, check_weight
 from ngdt.inference import check_tree_and_samples
 from ngdt.pruning._impurity import LeafTargets
 
@@ -89,6 +89,11 @@ def collapse_to(tree, is_leaf, values):
         tree.make_constant(replacement[nodes] - tree.n_internal, values[nodes]), replacement)
     has_idle_slopes = small.slopes is not None and not small.slopes.any()
     return small.replace(values=small.values) if has_idle_slopes else small
+
+
+def as_leaf_values(predictions, is_classifier):
+    """The values of leaves that predict probabilities, of which none can be 0, or numbers."""
+    return np.log(np.maximum(predictions, TINY)) if is_classifier else predictions
 
 
 def first_leaves(tree, is_leaf):
