@@ -18,8 +18,8 @@ def present_targets(tree, X, y, loss, sample_weight):
 
 
 def children_first(tree):
-    """Pairs of a node and its children, children before parents."""
-    return reversed(list(enumerate(child_ids(tree))))
+    """Pairs of a node and its children, a list of int, children before parents."""
+    return reversed(list(enumerate(child_ids(tree).tolist())))
 
 
 def identity(tree):

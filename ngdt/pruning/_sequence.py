@@ -10,6 +10,7 @@ from sklearn.utils import Bunch
 from ngdt._core.structure import child_ids, decision_path
 from ngdt._core.tree import Tree
 from ngdt.pruning._impurity import node_impurities
+from ngdt.pruning._replace import children_first
 
 # Difference of alphas that rounding can explain, relative to the impurity of the root. At a tie,
 # the node above becomes a leaf, and the nodes below it are not listed.
@@ -181,7 +182,7 @@ def _steps(tree, cost, tie):
     kept in heaps with the last step first.
     """
     branch = {}     # steps below each node
-    for node, (left, right) in reversed(list(enumerate(child_ids(tree).tolist()))):
+    for node, (left, right) in children_first(tree):
         steps, others = branch.pop(left, []), branch.pop(right, [])
         if len(steps) < len(others):
             steps, others = others, steps
