@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._core.tree import Tree
+from ngdt._util.arrays import group_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +112,7 @@ class SampleSummary:
         is_linear = tree.slopes is not None
         means = probabilities = weights = None
         if is_linear:
-            share = sparse.csr_array(
-                (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
+            share = group_matrix(place[m:] - tree.n_internal, tree.n_leaves, n_samples_at_leaf)
             means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
         is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
         gains = np.zeros(tree.n_internal + tree.n_leaves)
@@ -133,7 +133,7 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
     order = np.argsort(leaf, kind="stable")
     samples, leaf = samples[order], leaf[order]
     counts = np.bincount(leaf, minlength=tree.n_leaves)
-    share = 1.0 / np.repeat(counts, counts)     # of each sample in the mean of its leaf
+    share = 1.0 / counts[leaf]      # of each sample in the mean of its leaf
     means = sparse.csr_array((share, (leaf, samples)), shape=(tree.n_leaves, X.shape[0])) @ X
     predictions = tree.leaf_predictions(leaf, data, samples)
     with np.errstate(over="ignore"):
@@ -141,9 +141,7 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
     spans = np.where(spans > 0, spans, np.abs(predictions).max(axis=0))
     probabilities = None
     if is_classifier:
-        probabilities = sparse.csr_array(
-            (share, (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf))
-        ) @ softmax(predictions, axis=1)
+        probabilities = group_matrix(leaf, tree.n_leaves, share) @ softmax(predictions, axis=1)
         probabilities[counts == 0] = softmax(tree.values[counts == 0], axis=1)
     return means.toarray() if sparse.issparse(means) else means, spans, probabilities
 

@@ -1,6 +1,7 @@
-"""Functions of arrays: blocks of rows, units to divide by, a softmax, comparisons of errors."""
+"""Functions of arrays: blocks and groups of rows, units, a softmax, comparisons of errors."""
 
 import numpy as np
+from scipy import sparse
 
 
 def row_blocks(shape, size):
@@ -8,6 +9,24 @@ def row_blocks(shape, size):
     n_rows, n_columns = shape
     step = max(1, size // max(1, n_columns))
     return [slice(begin, begin + step) for begin in range(0, n_rows, step)]
+
+
+def group_matrix(group, n_groups, weight=1.0):
+    """The CSR matrix whose product with a matrix has the sum of the weighted rows of each group.
+
+    Parameters
+    ----------
+    group : ndarray of int, shape (n_rows,)
+    n_groups : int
+    weight : float or ndarray of shape (n_rows,), default=1.0
+
+    Returns
+    -------
+    CSR matrix of shape (n_groups, n_rows)
+    """
+    n_rows = len(group)
+    return sparse.csr_array(
+        (np.broadcast_to(weight, n_rows), (group, np.arange(n_rows))), (n_groups, n_rows))
 
 
 def power_of_two(size):

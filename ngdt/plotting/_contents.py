@@ -17,6 +17,7 @@ from ngdt._inspection.rules import (
     terms_of,
     with_targets,
 )
+from ngdt._util.arrays import group_matrix
 from ngdt._util.numbers import count, format_number, format_probability, place_between, shortest
 from ngdt._util.text import typeset
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Text
@@ -251,9 +252,7 @@ def mean_images(captions, leaf, X):
     """
     n_leaves = captions.tree.n_leaves
     counts = np.bincount(leaf, minlength=n_leaves)
-    member = sparse.csr_array(
-        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf)))
-    total = member @ X
+    total = group_matrix(leaf, n_leaves) @ X
     total = total.toarray() if sparse.issparse(total) else total
     return counts, total / np.where(counts > 0, counts, np.nan)[:, None]
 

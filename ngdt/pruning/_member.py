@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._core.r2 import r2
 from ngdt._core.samples import Samples
 from ngdt._core.structure import node_means, sums_below
 from ngdt._core.tree import Tree
+from ngdt._util.arrays import group_matrix
 from ngdt.pruning._replace import as_leaf_values, collapse_to, places
 from ngdt.pruning._sequence import sequence_of_costs
 
@@ -142,10 +142,8 @@ class Member:
         others = errors - root * ((self.predictions - held_out.center) / unit)
         moments = np.column_stack([
             (errors**2).sum(axis=1), (others**2).sum(axis=1), root**2, root * others])
-        n_samples = len(moments)
-        at_leaf = sparse.csr_array(
-            (np.ones(n_samples), (self.leaf, np.arange(n_samples))), (tree.n_leaves, n_samples))
-        present, without, weight, *products = sums_below(tree, at_leaf @ moments).T
+        at_leaf = group_matrix(self.leaf, tree.n_leaves) @ moments
+        present, without, weight, *products = sums_below(tree, at_leaf).T
         share = (means - held_out.center) / unit
         cost = without + 2.0 * (share.T * products).sum(axis=0) + (share**2).sum(axis=1) * weight
         cost[tree.n_internal:] = present[tree.n_internal:]
