@@ -130,8 +130,6 @@ class SampleSummary:
 
 def _at_leaves(tree, X, data, samples, leaf, is_classifier):
     """Means of the samples of each leaf, spans of the predictions, and mean probabilities."""
-    order = np.argsort(leaf, kind="stable")
-    samples, leaf = samples[order], leaf[order]
     counts = np.bincount(leaf, minlength=tree.n_leaves)
     share = 1.0 / counts[leaf]      # of each sample in the mean of its leaf
     means = sparse.csr_array((share, (leaf, samples)), shape=(tree.n_leaves, X.shape[0])) @ X
