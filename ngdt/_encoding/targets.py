@@ -254,8 +254,11 @@ class RegressionTargets:
             For a loss with a log link, if y has a negative number or a sum of zero.
         """
         y = _as_columns(y)
-        if loss.has_log_link:
-            _check_not_negative(y, sample_weight, loss)
+        if loss.has_log_link and (
+                y.min() < 0 or not y[sample_weight > 0].any(axis=0).all()):
+            raise ValueError(
+                f"y must have a positive sum and no negative number for the {loss.name} loss, got "
+                f"values from {y.min():g} to {y.max():g}")
         # In units of a power of two, squares do not overflow and nothing is rounded.
         unit = power_of_two(np.abs(y).max(axis=0))
         y = y / unit
@@ -374,13 +377,6 @@ def _are_amounts(classes):
     return classes.dtype.kind == "f" or (
         classes.dtype.kind in "OU" and not all(str(label).isdigit() for label in classes)
         and spelled_by(classes.tolist())[0] == "numbers")
-
-
-def _check_not_negative(y, sample_weight, loss):
-    """Raise a ValueError unless each target has a positive sum and no negative number."""
-    if y.min() < 0 or not y[sample_weight > 0].any(axis=0).all():
-        raise ValueError(f"y must have a positive sum and no negative number for the {loss.name} "
-                         f"loss, got values from {y.min():g} to {y.max():g}")
 
 
 def _rescaled(tree, convert, factor):
