@@ -46,13 +46,13 @@ class Run:
         Text of a warning, set at the end of a run that Ctrl-C or the deadline has cut.
     """
 
-    def __init__(self, estimator, tasks=None):
+    def __init__(self, estimator, tasks):
         self.estimator, self.tasks = estimator, tasks
         self.problem = self.far_targets = self.result = self.cut = None
         self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
         self.interrupted = self.was_cut = False
 
-    def begin(self, X, y, sample_weight, validation=NO_VALIDATION, *, resume=False, classes=None,
+    def begin(self, X, y, sample_weight, validation=NO_VALIDATION, *, resume, classes=None,
               checkpoint=None, before=None):
         """The problem of checked and encoded data.
 
@@ -61,7 +61,7 @@ class Run:
         X, y, sample_weight
             As for `fit`.
         validation : Validation, default=NO_VALIDATION
-        resume : bool, default=False
+        resume : bool
             Whether the encodings of a fitted estimator are kept.
         classes : ndarray, default=None
             All labels, where they are known.

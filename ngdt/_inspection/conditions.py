@@ -98,7 +98,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
                      rule.missing_is_left is left, rule)
 
 
-def first_condition(captions, node, n_terms=None, digits=None):
+def first_condition(captions, node, n_terms, digits=None):
     """Make the condition of the child that is written first.
 
     Parameters

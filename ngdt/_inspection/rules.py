@@ -218,16 +218,16 @@ def factor(captions, feature):
     return name if captions.is_number(feature) else f"({name})"
 
 
-def rule_of(captions, node, n_terms=None, digits=None):
+def rule_of(captions, node, n_terms, digits):
     """The rule of a node.
 
     Parameters
     ----------
     captions : Captions
     node : int
-    n_terms : int or None, default=None
+    n_terms : int or None
         Number of features to show. None shows all.
-    digits : int or None, default=None
+    digits : int or None
         Least number of significant digits. None stands for 3, or for exact numbers where all
         features are shown and the samples are not known.
 

@@ -104,20 +104,19 @@ def format_number(number, digits=3):
     return f"{number:{'f' if is_plain else 'e'}}"
 
 
-def whole_digits(value, digits=3, decimals=0):
+def whole_digits(value, decimals=0):
     """Digits that write the whole part of a number: 2019 and 2020 are not the same year.
 
     Parameters
     ----------
     value : float
-    digits : int, default=3
-        Least number of significant digits.
     decimals : int, default=0
         Digits after the whole part.
 
     Returns
     -------
     int
+        At least 3.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def whole_digits(value, digits=3, decimals=0):
     """
     # Beyond the largest whole number of its own, a float64 is rounded anyway.
     whole = exact(value).adjusted() + 1 if abs(value) <= _MAX_WHOLE else 0
-    return max(digits, whole + decimals)
+    return max(3, whole + decimals)
 
 
 def format_value(value, most=inf):

@@ -30,7 +30,7 @@ def beside(value, other, decimals=0):
         value, whole_digits(value, decimals=decimals), abs(value - other) / 4 or np.inf)
 
 
-def format_prediction(number, most=np.inf):
+def format_prediction(number, most):
     """Write a predicted number as the text of a tree does: rounded by so much at most."""
     return format_within(number, DEFAULT_DIGITS, most)
 
@@ -160,7 +160,7 @@ class Row(NamedTuple):
     """
 
     x: np.ndarray
-    gaps: frozenset = frozenset()
+    gaps: frozenset
 
     def names(self, context):
         """Names of the features; those of missing numbers say so, and conditions have parentheses.

@@ -40,7 +40,7 @@ def depths(tree, max_depth):
         for type_, item, depth in traverse(tree, max_depth) if type_ in ("split", "cut", "leaf")}
 
 
-def centers(tree, depth, width, gap, right_first=frozenset()):
+def centers(tree, depth, width, gap, right_first):
     """Horizontal positions of nodes: as near to each other as their widths allow.
 
     A node is above the middle of its two children, and subtrees do not overlap.
@@ -54,7 +54,7 @@ def centers(tree, depth, width, gap, right_first=frozenset()):
         Width of each node.
     gap : float
         Least distance between neighbours.
-    right_first : collection of int, default=frozenset()
+    right_first : collection of int
         As for `children`.
 
     Returns

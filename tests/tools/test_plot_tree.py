@@ -189,7 +189,7 @@ def test_names_are_written_as_they_are(iris):
 def test_boxes_are_beside_each_other_and_parents_in_the_middle(tree, max_depth, data):
     depth = depths(tree, max_depth)
     width = {item: data.draw(st.sampled_from([1.0, 2.5, 7.0])) for item in depth}
-    center = centers(tree, depth, width, 0.5)
+    center = centers(tree, depth, width, 0.5, frozenset())
     assert min(center[item] - width[item] / 2 for item in depth) == pytest.approx(0.0)
     for item, level in depth.items():
         if item >= 0 and level < max_depth:
