@@ -14,7 +14,6 @@ from ngdt.plotting._style import GREY, WEIGHT_COLORS
 LINE = 1.3              # height of a line of text
 _ROUNDED_UP = 1.06      # letters of small text are as wide as whole pixels
 _BAR_COLUMN = 7.0       # width of the bars beside their names
-_IMAGE_SIDE = 6.0
 _PADDING, _GAP = 0.5, 0.25     # of a box
 
 
@@ -74,7 +73,7 @@ class Bars:
     names: list
     lengths: np.ndarray
     colors: list
-    size: float = 0.85
+    size = 0.85
 
     @property
     def width(self):
@@ -101,8 +100,7 @@ class Shares:
 
     shares: np.ndarray
     colors: list
-    width: float = 6.0
-    height: float = 0.7
+    width, height = 6.0, 0.7
 
     def draw(self, ax, x, y, fontsize):
         lengths = self.width * self.shares
@@ -118,7 +116,7 @@ class Image:
     pixels: np.ndarray
     limits: tuple
     colors: str
-    height: float = _IMAGE_SIDE
+    height = 6.0
 
     @classmethod
     def of_weights(cls, weights, shape):
