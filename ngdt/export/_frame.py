@@ -134,13 +134,12 @@ def _variances(captions, model):
     leaf, y, share = quantiles.samples()
     unit = float(power_of_two(np.abs(y).max()))     # squares of targets near 1 do not overflow
     y = y / unit
-    sums = np.zeros((3, tree.n_leaves, y.shape[1]))
-    np.add.at(sums[0], leaf, share * y)
-    at_root = node_means(tree, sums[0], captions.leaf_weights)[0]
-    np.add.at(sums[1], leaf, share * (y - sums[0][leaf]) ** 2)
-    sums[2] = (sums[0] - at_root) ** 2
-    mean, within, between = (
-        node_means(tree, each, captions.leaf_weights) for each in (sums[0], sums[1], sums[2]))
+    mean, within = np.zeros((2, tree.n_leaves, y.shape[1]))
+    np.add.at(mean, leaf, share * y)
+    np.add.at(within, leaf, share * (y - mean[leaf]) ** 2)
+    at_root = node_means(tree, mean, captions.leaf_weights)[0]
+    mean, within, between = (node_means(tree, each, captions.leaf_weights)
+                             for each in (mean, within, (mean - at_root) ** 2))
     variances = np.maximum(within + between - (mean - at_root) ** 2, 0.0).mean(axis=1)
     with np.errstate(over="ignore"):
         return variances * unit * unit
