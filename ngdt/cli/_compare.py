@@ -53,7 +53,7 @@ def add_arguments(parser):
 
 def run(arguments):
     data = training_data(arguments)
-    task = task_of(data.y, arguments.task)
+    task = arguments.task or task_of(data.y)
     X, y = data.X, labels(data.y, task)
     if not 2 <= arguments.folds <= len(y):
         raise Mistake(f"--folds must be from 2 to {len(y)}, the number of rows")

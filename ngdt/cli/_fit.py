@@ -45,7 +45,7 @@ def add_arguments(parser):
 
 def run(arguments):
     data = training_data(arguments)
-    task = task_of(data.y, arguments.task)
+    task = arguments.task or task_of(data.y)
     y = labels(data.y, task)
     estimator = make_estimator(
         arguments.model, task, arguments, arguments.settings, verbose=int(not arguments.quiet))
@@ -59,8 +59,7 @@ def run(arguments):
         f"{task}{n_classes}")
     estimator.fit(X_train, y_train)
     save(estimator, arguments.output)
-    n_bytes = Path(arguments.output).stat().st_size
-    say(f"{arguments.output}: {size(n_bytes)}")
+    say(f"{arguments.output}: {size(Path(arguments.output).stat().st_size)}")
     if y_test is not None:
         lost = losses(y_test, estimator.predict(X_test), is_classifier(estimator))
         found = score(y_test, lost, is_classifier(estimator))

@@ -120,20 +120,17 @@ def check_is_there(path):
         raise Mistake(f"{path}: there is no such file.{did_you_mean(path.name, near)}")
 
 
-def task_of(y, given=None):
+def task_of(y):
     """The task of a target: classification or regression.
 
     Parameters
     ----------
     y : Series of pandas or ndarray, of shape (n_samples,)
-    given : {"classification", "regression"} or None
 
     Returns
     -------
     str
     """
-    if given is not None:
-        return given
     values = np.asarray(y)
     if values.dtype.kind not in "iuf":
         return "classification"
