@@ -1,11 +1,9 @@
 """Load models, and say what they are."""
 
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._forest import ObliqueBoostingRegressor
-from ngdt._util.numbers import count
 from ngdt.cli._options import FILES, Mistake, check_is_there
 from ngdt.path import TAOPathCV
 from ngdt.persistence import load
@@ -72,21 +70,6 @@ def chosen_tree(model, number):
             f"--tree must be from 1 to {len(trees)}, a tree of the model. As C, JSON or ONNX, "
             "ngdt export writes a whole forest")
     return trees[number - 1]
-
-
-def purpose(model):
-    """Purpose of a model, in a sentence.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    str
-    """
-    what = count(len(model.classes_), "class", "classes") if is_classifier(model) else "numbers"
-    return f"The model predicts {what}, from {count(model.n_features_in_, 'column')}."
 
 
 def size(n_bytes):

@@ -10,17 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from ngdt._util.numbers import aligned
+from ngdt._util.numbers import aligned, count
 from ngdt._util.text import one_line
 from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
-from ngdt.cli._models import (
-    add_model_argument,
-    chosen_tree,
-    estimators_of,
-    load_model,
-    purpose,
-)
+from ngdt.cli._models import add_model_argument, chosen_tree, estimators_of, load_model
 from ngdt.cli._options import positive_int
 from ngdt.export import export_html, export_text
 from ngdt.plotting import plot_tree
@@ -35,7 +30,7 @@ def _text(model, arguments):
         return _forest(model)
     tree = chosen_tree(model, arguments.tree)
     rules = export_text(tree, n_terms=arguments.n_terms or "auto", max_depth=arguments.max_depth)
-    return f"{tree.summary()}\n{purpose(tree)}\n\n{rules}"
+    return f"{tree.summary()}\n{_purpose(tree)}\n\n{rules}"
 
 
 def _forest(model):
@@ -45,15 +40,19 @@ def _forest(model):
     lines = aligned([(one_line(str(names[j])), f"{100 * found[j]:.1f} %")
                      for j in np.argsort(-found, kind="stable")[:_N_COLUMNS]])
     return "\n".join([
-        model.summary(), purpose(model), "", "largest feature importances:", lines, "",
+        model.summary(), _purpose(model), "", "largest feature importances:", lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
+
+
+def _purpose(model):
+    what = count(len(model.classes_), "class", "classes") if is_classifier(model) else "numbers"
+    return f"The model predicts {what}, from {count(model.n_features_in_, 'column')}."
 
 
 def _picture(kind, model, arguments):
     pyplot()
     tree = chosen_tree(model, arguments.tree)
-    depth = {} if arguments.max_depth is None else {"max_depth": arguments.max_depth}
-    return image(plot_tree(tree, **depth).figure, kind)
+    return image(plot_tree(tree, max_depth=arguments.max_depth or "auto").figure, kind)
 
 
 def _page(model, arguments):
