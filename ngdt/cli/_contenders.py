@@ -84,8 +84,8 @@ def _linear(task, X, arguments):
 
 
 def _texts(X):
-    """Names of the columns that hold neither numbers nor truth values."""
-    return list(X.select_dtypes(exclude=["number", "bool"])) if hasattr(X, "columns") else []
+    """Names of the columns of a data frame that hold neither numbers nor truth values."""
+    return list(X.select_dtypes(exclude=["number", "bool"]))
 
 
 def _leaves_of_boosting(estimator):
