@@ -20,9 +20,6 @@ from ngdt._util.numbers import table_text
 from ngdt._util.validation import check_weight, error_prefix, warn
 from ngdt.optimizers import TAO
 
-# First and last value if Cs is a number of values.
-MAX_C, MIN_C = 1.0, 1e-3
-
 
 class Spread(NamedTuple):
     """Mean and range of a quantity over samples.
@@ -253,7 +250,7 @@ def check_Cs(Cs):
     """
     is_number = isinstance(Cs, Integral) and not isinstance(Cs, bool)
     if is_number and Cs > 0:
-        return np.geomspace(MAX_C, MIN_C, Cs)
+        return np.geomspace(1.0, 1e-3, Cs)
     with error_prefix("Cs"):
         values = np.asarray(Cs, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():
