@@ -98,7 +98,7 @@ class ForestExplanation(Explanation):
             return [(f"{name}: {format_probability(terms.total)}", True, None)]
         return [(f"{name}: {format_prediction(terms.total, most)}", True, None)
                 for (name, terms), most in zip(
-                    self.sums().items(), self._context.roundings or [np.inf], strict=True)]
+                    self.sums().items(), self._context.roundings, strict=True)]
 
     def _lines(self, n_terms):
         lines = [f"{self.prediction}, {self._votes_text()}"]

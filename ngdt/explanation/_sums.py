@@ -44,7 +44,7 @@ class WeightedSum:
     base: float
     base_name: str = "at the mean"
     columns: list = ()
-    _of_columns: dict = field(default_factory=dict, repr=False, compare=False)
+    _of_columns: dict = field(default_factory=dict, repr=False)
 
     @classmethod
     def _of(cls, names, weights, x, mean, total, contributions=None):
