@@ -43,9 +43,12 @@ def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
     interrupted : bool
         Whether Ctrl-C ended the training.
     """
-    optimizer = resolve_optimizer(estimator)
-    data = Reading(estimator, X, y, sample_weight, _division(estimator, optimizer), n_at_once,
-                   control)
+    optimizer, fraction = resolve_optimizer(estimator), estimator.validation_fraction
+    if is_auto(fraction):
+        fraction = AUTO_VALIDATION_FRACTION
+    division = Division(None if optimizer is None else fraction, is_classifier(estimator),
+                        seed_of(estimator))
+    data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
     result, interrupted = _trained(estimator, optimizer, data)
     found = data.partitions.total(Description.of, Description.add, result.tree, *data.units)
     return data.fitted | data.described(result, found), interrupted
@@ -99,12 +102,3 @@ def _better(estimator, optimizer, result, baseline, data):
     # Where the initial tree is named, it is no candidate, as in memory.
     table = choice.table(winner) if is_auto(estimator.init) else {}
     return TrainingResult(tree, result.history, winner is kept, table)
-
-
-def _division(estimator, optimizer):
-    """Division of the samples of each partition."""
-    fraction = estimator.validation_fraction
-    if is_auto(fraction):
-        fraction = AUTO_VALIDATION_FRACTION
-    return Division(None if optimizer is None else fraction, is_classifier(estimator),
-                    seed_of(estimator))
