@@ -94,8 +94,7 @@ class _Shares:
     """Effects of the columns, normalised to sum 1 or, where all are zero, 0."""
 
     def __init__(self, table, mean, std):
-        self.std, self.n_columns = std, len(std) if table.is_identity else len(table.names)
-        self.groups = None
+        self.std, self.n_columns, self.groups = std, len(table.names), None
         if table.is_identity:
             return
         place = [each.column for each in table.features]
