@@ -201,9 +201,8 @@ def upper_bound(tree, X, y, *, loss="log_loss", inference="fast", assignment=Non
     >>> upper_bound(tree, [[0.5]], [3.0], loss="squared_error", assignment=[0])
     array([9.])
     """
-    radius = _radius(inference)
     data, y, loss, _ = check_tree_and_samples(_check_constant(tree), X, y, loss)
-    bound = search_samples(tree, data, y, loss, 1, radius, True)[2]
+    bound = search_samples(tree, data, y, loss, 1, _radius(inference), True)[2]
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, len(y))
         bound = bound + price_samples(tree, data, assignment)[0]
@@ -244,9 +243,8 @@ def loss_augmented_inference(tree, X, y, *, loss="log_loss", inference="fast", p
     >>> result.leaf, result.flips.toarray(), result.bound
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
-    radius = _radius(inference)
     data, y, loss, _ = check_tree_and_samples(_check_constant(tree), X, y, loss)
-    return InferenceResult(*search_samples(tree, data, y, loss, 1, radius, prune))
+    return InferenceResult(*search_samples(tree, data, y, loss, 1, _radius(inference), prune))
 
 
 def cost_diminished_inference(tree, X, y, *, loss="log_loss", prune=True):
@@ -319,12 +317,11 @@ def surrogate_gradient(
     >>> surrogate_gradient(tree, [[0.5]], [3.0], loss="squared_error").weights
     array([[-1.]])
     """
-    radius = _radius(inference)
     data, y, loss, X = check_tree_and_samples(_check_constant(tree), X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
     weight = weight / weight.sum()
-    leaf, flips, _, _ = search_samples(tree, data, y, loss, 1, radius, True)
+    leaf, flips, _, _ = search_samples(tree, data, y, loss, 1, _radius(inference), True)
     coefficient = 2.0 * flips       # g_i - h_i = 2 g_i where they differ
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, n)
