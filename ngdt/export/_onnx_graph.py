@@ -72,7 +72,8 @@ class GraphBuilder:
         if not len(gaps):
             return filled
         indicators = self._add("Gather", [is_gap, self._constant(gaps)], axis=1)
-        return self._add("Concat", [filled, self._as_numbers(indicators)], axis=1)
+        return self._add(
+            "Concat", [filled, self._add("Cast", [indicators], to=self._type)], axis=1)
 
     def _category(self, x, column):
         """Features of a column of categories, of shape (n_samples, n_features of the column).
@@ -206,9 +207,6 @@ class GraphBuilder:
         raise TypeError(
             f"model has the classes {classes}, but labels of ONNX are all strings or all integers "
             "of 64 bits: convert the labels to strings, and train anew")
-
-    def _as_numbers(self, name):
-        return self._add("Cast", [name], to=self._type)
 
     def _numbers(self, array):
         return self._constant(rounded(array, self._numpy_type))
