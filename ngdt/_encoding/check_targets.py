@@ -20,6 +20,7 @@ from ngdt._util.validation import (
 
 _OF_GAPS = "leave those samples out, or give them a label or a number"
 
+
 def warn_of_target(X, y):
     """Warn of the column of X that y was taken from: a tree would predict y from itself.
 

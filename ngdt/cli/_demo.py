@@ -44,7 +44,6 @@ def _picture(tree, path):
     axes[0].set_xlabel("red pixels: to the right, blue: to the left", fontsize=9)
     plot_history(tree, ax=axes[3])
     write(image(figure, Path(path).suffix[1:] or "png"), path)
-
     print(f"\nWrote {path}: weights of the root and of its children as images, and the loss and "
           "its upper bound over the epochs.")
 

@@ -12,6 +12,12 @@ from scipy.special import softmax
 from ngdt._core.structure import child_ids, node_means, paths
 from ngdt._util.arrays import power_of_two
 
+# Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
+# their weights, which add up to 2.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+# Change of logits that these points resolve, and largest term of a linear leaf.
+_REACH, _MOST = 50.0, 1e300
+
 
 def values_at_nodes(tree, averages, n_samples_at_leaf, is_classifier):
     """Mean prediction for the training samples of each node, then of each leaf.
@@ -32,13 +38,6 @@ def values_at_nodes(tree, averages, n_samples_at_leaf, is_classifier):
     at_leaf = softmax(averages, axis=1) if is_classifier else averages
     # Nodes that no training sample reached have no mean, but the path of a new one may have them.
     return np.nan_to_num(node_means(tree, at_leaf, np.asarray(n_samples_at_leaf)))
-
-
-# Change of logits that these points resolve, and largest term of a linear leaf.
-_REACH, _MOST = 50.0, 1e300
-# Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
-# their weights, which add up to 2.
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):

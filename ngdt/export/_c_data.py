@@ -122,6 +122,7 @@ class CData:
         labels = ",\n    ".join(map(string, texts))
         return f"\nconst char *const {self._name}_classes[] = {{\n    {labels}}};\n"
 
+
 def _braces(items):
     return f"{{{', '.join(map(str, items))}}}"
 

@@ -528,7 +528,6 @@ def test_node_means(tree, data):
         node_means(tree, at_leaf, weight) / 64, [*expected, *(at_leaf / 64)], atol=1e290)
 
 
-
 def test_children_before_parents():
     # A tree, but numbered from the leaves up
     with pytest.raises(ValueError, match="children_left"):
