@@ -52,13 +52,7 @@ def chosen_format(arguments):
 
 
 def write(content, output):
-    """Write text or bytes to a file or to stdout.
-
-    Parameters
-    ----------
-    content : str or bytes
-    output : str or None
-    """
+    """Write text or bytes to a file, or to stdout for None."""
     if isinstance(content, str):
         content = content if content.endswith("\n") else f"{content}\n"
         if output is None:
@@ -75,28 +69,13 @@ def write(content, output):
 
 
 def pyplot():
-    """`matplotlib.pyplot`, for pictures that are written and not shown.
-
-    Returns
-    -------
-    module
-    """
+    """`matplotlib.pyplot`, for pictures that are written and not shown."""
     import_optional("matplotlib", "pictures need", "ngdt[plot]").use("agg")
     return import_pyplot()
 
 
 def image(figure, kind="png"):
-    """A figure as a file, and close it.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    kind : {"png", "svg", "pdf"}
-
-    Returns
-    -------
-    bytes
-    """
+    """Bytes of a figure as "png", "svg" or "pdf"; close it."""
     file = BytesIO()
     figure.savefig(file, format=kind, dpi=120, bbox_inches="tight")
     pyplot().close(figure)

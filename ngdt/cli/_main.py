@@ -51,12 +51,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser():
-    """The parser of all commands.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-    """
+    """The parser of all commands."""
     parser = Parser(prog="ngdt", description="Oblique decision trees that are trained as a whole.")
     parser.add_argument("--version", action="version", version=f"ngdt {__version__}")
     parser.add_argument(

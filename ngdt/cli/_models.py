@@ -10,27 +10,13 @@ from ngdt.persistence import load
 
 
 def add_model_argument(parser):
-    """The argument by which commands load a model.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """The argument by which commands load a model."""
     model = parser.add_argument("model", metavar="MODEL", help="file of `ngdt fit` or ngdt.save")
     model.complete = FILES
 
 
 def load_model(path):
-    """A fitted estimator.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    estimator
-    """
+    """The fitted estimator in a file."""
     check_is_there(path)
     model = load(path)
     if isinstance(model, TAOPathCV):
@@ -50,18 +36,7 @@ def estimators_of(model):
 
 
 def chosen_tree(model, number):
-    """The estimator of one tree.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    number : int or None
-        From 1 on, for a forest.
-
-    Returns
-    -------
-    estimator
-    """
+    """The estimator of a tree, numbered from 1 on; None takes the only one."""
     trees = estimators_of(model)
     if number is None and len(trees) == 1:
         return trees[0]

@@ -56,27 +56,13 @@ def share(text):
 
 
 def add_output_argument(parser, text, **options):
-    """The argument of the file that is written.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    text : str
-        Help.
-    **options : dict
-        Of `add_argument`.
-    """
+    """The argument of the file that is written, with its help and options of `add_argument`."""
     output = parser.add_argument("-o", "--output", metavar="FILE", help=text, **options)
     output.complete = FILES
 
 
 def add_training_arguments(parser):
-    """The arguments of commands that train.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """The arguments of commands that train."""
     parser.add_argument(
         "--task", choices=["classification", "regression"],
         help=f"by default, classification for text and for up to {MAX_CLASSES} whole numbers")
@@ -95,12 +81,7 @@ def add_training_arguments(parser):
 
 
 def check_output(path):
-    """Raise before the work if its result could not be written after it.
-
-    Parameters
-    ----------
-    path : str
-    """
+    """Raise before the work if its result could not be written after it."""
     if Path(path).is_dir() or not Path(path).parent.is_dir():
         raise Mistake(
             f"output must be a file in a folder that exists, got {path!r}: create the folder, or "
@@ -108,12 +89,7 @@ def check_output(path):
 
 
 def check_is_there(path):
-    """Raise with a hint at the closest file of the folder unless a file is there.
-
-    Parameters
-    ----------
-    path : str
-    """
+    """Raise with a hint at the closest file of the folder unless a file is there."""
     path = Path(path)
     if not path.exists() or path.is_dir():
         near = [each.name for each in path.parent.glob("*") if each.is_file()]
@@ -121,16 +97,7 @@ def check_is_there(path):
 
 
 def task_of(y):
-    """The task of a target: classification or regression.
-
-    Parameters
-    ----------
-    y : Series of pandas or ndarray, of shape (n_samples,)
-
-    Returns
-    -------
-    str
-    """
+    """The task of a target: classification or regression."""
     values = np.asarray(y)
     if values.dtype.kind not in "iuf":
         return "classification"
@@ -140,17 +107,7 @@ def task_of(y):
 
 
 def labels(y, task):
-    """Targets as the estimators take them: classes that are whole numbers as integers.
-
-    Parameters
-    ----------
-    y : Series of pandas or ndarray, of shape (n_samples,)
-    task : str
-
-    Returns
-    -------
-    ndarray of the same shape
-    """
+    """Targets as the estimators take them: classes that are whole numbers as integers."""
     values = np.asarray(y)
     if task == "regression":
         with error_prefix("the target of a regression must be numbers"):

@@ -41,17 +41,7 @@ class Score:
 
 
 def losses(y, predictions, classifies):
-    """Loss of each prediction: 1 for a wrong class, or the squared error, as of `in_unit`.
-
-    Parameters
-    ----------
-    y, predictions : array-like of shape (n_samples,)
-    classifies : bool
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
+    """Loss of each prediction: 1 for a wrong class, or the squared error, as of `in_unit`."""
     y, predictions = np.asarray(y), np.asarray(predictions)
     if classifies:
         return (y != predictions).astype(np.float64)

@@ -54,12 +54,7 @@ class Data:
         return hasattr(self.X, "columns")
 
     def require(self, names):
-        """Raise unless there are columns of these names.
-
-        Parameters
-        ----------
-        names : sequence of str
-        """
+        """Raise unless there are columns of these names."""
         known = getattr(self.X, "columns", ())
         missing = [name for name in names if name not in known]
         if missing:
@@ -155,18 +150,7 @@ def _suffix(path, input_format):
 
 
 def training_data(arguments):
-    """The table, its target, and the columns of categories that are to be trained on.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        With the arguments of `add_data_arguments`, `drop` and `categorical`.
-
-    Returns
-    -------
-    Data
-        With `y`.
-    """
+    """The table that is trained on, without columns to drop, as `Data` with its target."""
     data = read(arguments, arguments.categorical)
     if data.has_columns:
         data = _chosen_columns(data, arguments)
@@ -244,16 +228,7 @@ def _warn_of_row_numbers(data):
 def samples_for(model, arguments):
     """The columns of a table that a model reads, in its order, and the target if it is given.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    arguments : argparse.Namespace
-        With the arguments of `add_data_arguments`.
-
-    Returns
-    -------
-    Data
-        `y` is None without a target.
+    Returns `Data`, whose `y` is None without a target.
     """
     names = list(getattr(model, "feature_names_in_", []))
     table = getattr(estimators_of(model)[0], "_table", None)
