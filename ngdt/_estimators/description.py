@@ -85,17 +85,7 @@ def _of_samples(tree, table, summary, n_node_samples, quantiles):
 
 
 def describe_collapsed(estimator, tree):
-    """Fitted attributes of an estimator for its tree with some nodes turned into leaves.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    tree : Tree
-
-    Returns
-    -------
-    dict
-    """
+    """Fitted attributes of an estimator for its tree with some nodes turned into leaves."""
     before, place = estimator._sample_summary, places(estimator.tree_, tree)
     n_node_samples = np.zeros(tree.n_internal + tree.n_leaves, dtype=np.intp)
     np.maximum.at(n_node_samples, place, estimator._n_node_samples)

@@ -47,16 +47,7 @@ def _seconds(seconds):
 
 @contextmanager
 def watching(verbose):
-    """Context manager: the activity of a whole training, which is shown if this is wanted.
-
-    Parameters
-    ----------
-    verbose : int or bool
-
-    Yields
-    ------
-    Activity
-    """
+    """Context manager: the activity of a whole training, which is shown if this is wanted."""
     if _whole.get() is not None or not verbose:
         yield _whole.get() or SILENT
         return
@@ -67,12 +58,7 @@ def watching(verbose):
 
 @contextmanager
 def within(activity):
-    """Context manager: trainings are shown as this activity, whatever their `verbose`.
-
-    Parameters
-    ----------
-    activity : Activity
-    """
+    """Context manager: trainings are shown as this activity, whatever their `verbose`."""
     token = _whole.set(activity)
     try:
         yield

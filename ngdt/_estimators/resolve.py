@@ -166,16 +166,7 @@ def resolve_init(estimator, optimizers, fitted):
 
 
 def cloned(estimator):
-    """A clone whose `init` is that of the estimator: a clone of a fitted one is not fitted.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    estimator
-    """
+    """A clone whose `init` is that of the estimator: a clone of a fitted one is not fitted."""
     return clone(estimator).set_params(init=estimator.init)
 
 

@@ -147,12 +147,7 @@ def running(estimator, max_time=None, tasks=None):
 
 @contextmanager
 def unchanged_on_error(estimator):
-    """Context manager: if the block fails, the estimator is as it was before.
-
-    Parameters
-    ----------
-    estimator : estimator
-    """
+    """Context manager: if the block fails, the estimator is as it was before."""
     before = dict(vars(estimator))
     try:
         yield

@@ -207,16 +207,7 @@ def _encoded(model, X):
 
 
 def tree_of(model):
-    """The tree of a `Tree` or of a fitted ngdt estimator.
-
-    Parameters
-    ----------
-    model : Tree or fitted estimator
-
-    Returns
-    -------
-    Tree
-    """
+    """The tree of a `Tree` or of a fitted ngdt estimator."""
     if isinstance(model, Tree):
         return model
     if hasattr(model, "fit"):

@@ -61,18 +61,7 @@ class Formula:
 
 
 def difference(captions, feature, center):
-    """A feature, less the number near its mean, as it is written in a term.
-
-    Parameters
-    ----------
-    captions : Captions
-    feature : int
-    center : Decimal
-
-    Returns
-    -------
-    str
-    """
+    """A feature, less the number near its mean, as it is written in a term."""
     if center:
         name = one_line(captions.feature_names[feature])
         return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
@@ -80,16 +69,7 @@ def difference(captions, feature, center):
 
 
 def has_log_odds(captions):
-    """Return whether linear leaves are written as the log-odds of two classes.
-
-    Parameters
-    ----------
-    captions : Captions
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether linear leaves are written as the log-odds of two classes."""
     tree, names = captions.tree, captions.class_names
     return (tree.slopes is not None and tree.ranges is None
             and names is not None and len(names) == 2)
@@ -239,14 +219,5 @@ def _center(captions, leaf, feature):
 
 
 def is_linear_model(tree):
-    """Return whether a tree is a single linear leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a tree is a single linear leaf."""
     return tree.n_internal == 0 and has_slopes(tree)

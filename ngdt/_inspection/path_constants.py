@@ -8,17 +8,7 @@ from ngdt._inspection.captions import captions_of
 
 
 def readable_captions(model, **parameters):
-    """Captions of a model for readers: those of `captions_of`, by `without_constants`.
-
-    Parameters
-    ----------
-    model, **parameters
-        As for `captions_of`.
-
-    Returns
-    -------
-    Captions
-    """
+    """Captions of a model for readers: those of `captions_of`, by `without_constants`."""
     return without_constants(captions_of(model, **parameters))
 
 
@@ -27,14 +17,6 @@ def without_constants(captions):
 
     The constants are added to the values of the leaves. A column of categories or bools is in one
     of a few states, and splits on this column alone say in which ones a sample of the leaf may be.
-
-    Parameters
-    ----------
-    captions : Captions
-
-    Returns
-    -------
-    Captions
     """
     tree = captions.tree
     if tree.slopes is None or not tree.n_internal:

@@ -10,17 +10,7 @@ from ngdt._core.tree import Tree
 
 
 def unwrap(model):
-    """The estimator inside of pipelines and searches, and the transformers before it.
-
-    Parameters
-    ----------
-    model : Tree or fitted estimator
-
-    Returns
-    -------
-    steps : list of transformers
-    model : Tree or fitted estimator
-    """
+    """The transformers in pipelines and searches before the estimator, a list, and this one."""
     steps = []
     while True:
         inner = _chosen(model)
@@ -56,33 +46,14 @@ def _flat(steps):
 
 
 def transform(steps, X):
-    """Samples as the last estimator reads them.
-
-    Parameters
-    ----------
-    steps : list of transformers
-    X : array-like, data frame or CSR matrix
-
-    Returns
-    -------
-    array-like, data frame or CSR matrix
-    """
+    """Samples as the last estimator reads them."""
     for step in steps:
         X = step.transform(X)
     return X
 
 
 def names_out(steps):
-    """Names of the columns that transformers make; None if they have none.
-
-    Parameters
-    ----------
-    steps : list of transformers
-
-    Returns
-    -------
-    ndarray of str, or None
-    """
+    """Names of the columns that transformers make; None if they have none."""
     if not steps:
         return None
     try:

@@ -186,34 +186,14 @@ def hidden_terms(captions, effect, n_terms):
 
 
 def with_targets(names, texts):
-    """Texts for several targets, after the names of these if they are known.
-
-    Parameters
-    ----------
-    names : list of str, or None
-    texts : iterable of str
-
-    Returns
-    -------
-    list of str
-    """
+    """Texts for several targets, after the names of these if they are known."""
     if names is None:
         return [*texts]
     return [f"{one_line(name)} = {text}" for name, text in zip(names, texts, strict=True)]
 
 
 def factor(captions, feature):
-    """The name of a feature as it is written in a term: that of a condition is in parentheses.
-
-    Parameters
-    ----------
-    captions : Captions
-    feature : int
-
-    Returns
-    -------
-    str
-    """
+    """The name of a feature as it is written in a term: that of a condition is in parentheses."""
     name = one_line(captions.feature_names[feature])
     return name if captions.is_number(feature) else f"({name})"
 

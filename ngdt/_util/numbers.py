@@ -248,16 +248,7 @@ def aligned(rows):
 
 
 def table_text(columns):
-    """Columns of numbers below their heads, as lines.
-
-    Parameters
-    ----------
-    columns : dict of str to sequence of float
-
-    Returns
-    -------
-    str
-    """
+    """Columns of numbers below their heads, as lines."""
     rows = zip(*columns.values(), strict=True)
     return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in rows)])
 

@@ -13,16 +13,7 @@ _BREAKS = re.compile(r" (?=[+-] \d)|(?<=,) ")
 
 
 def visible(text):
-    """Text in one line, with escapes in the place of controls.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Text in one line, with escapes in the place of controls."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

@@ -241,16 +241,7 @@ def encode(estimator, template, division, class_weight, fences, X, y, sample_wei
 
 
 def sent(value):
-    """A value, lazy, that goes to the workers as it is.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    Delayed
-    """
+    """A value, lazy, that goes to the workers as it is."""
     return delayed(value, traverse=False, pure=False)
 
 

@@ -69,16 +69,7 @@ class Partitions:
         return self.total(LeafSums.of, LeafSums.add, tree)
 
     def drawn(self, draw):
-        """The same blocks, with the sample weights that one tree draws.
-
-        Parameters
-        ----------
-        draw : Draw
-
-        Returns
-        -------
-        Partitions
-        """
+        """The same blocks, with the sample weights that one tree draws."""
         drawn = copy(self)
         drawn.blocks = [delayed(draw.of, pure=False)(each) for each in self.blocks]
         return drawn

@@ -16,17 +16,7 @@ _RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
 
 def term_lines(terms, n_terms):
-    """The lines of a weighted sum: at the mean, the columns that add most, and the rest.
-
-    Parameters
-    ----------
-    terms : WeightedSum
-    n_terms : int or None
-
-    Returns
-    -------
-    list of str
-    """
+    """The lines of a weighted sum: at the mean, the columns that add most, and the rest."""
     terms = terms.by_column()
     rows = [(terms.base, terms.base_name)] + [
         (contribution, _term(name, value, mean))
@@ -83,18 +73,7 @@ def _term(name, value, mean):
 
 
 def answers_of(captions, node):
-    """The answers to the rule of a node that lead to its left and to its right child.
-
-    Parameters
-    ----------
-    captions : Captions
-    node : int
-
-    Returns
-    -------
-    tuple of str
-        "yes" and "no", or the other way round.
-    """
+    """The answers to the rule of a node that lead to its left and to its right child, two str."""
     return ("no", "yes") if node in captions.right_first else ("yes", "no")
 
 

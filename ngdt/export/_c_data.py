@@ -85,12 +85,7 @@ class CData:
         return literals(values, self._dtype)
 
     def text(self):
-        """The definitions of all arrays that a prediction reads.
-
-        Returns
-        -------
-        str
-        """
+        """The definitions of all arrays that a prediction reads."""
         real, width = f"{self._name}_real", f"[{self._name}_n_outputs]"
         arrays = [
             (real, "weights", "", self._weights),
@@ -106,16 +101,7 @@ class CData:
             for type_, array, width, items in arrays)
 
     def labels(self, classes):
-        """The definition of the array of the labels.
-
-        Parameters
-        ----------
-        classes : list
-
-        Returns
-        -------
-        str
-        """
+        """The definition of the array of the labels."""
         texts = [*map(str, classes)]
         for text in texts:
             check_writable(text, "C")
@@ -150,32 +136,13 @@ def definition(type_, name, width, items):
 
 
 def literals(values, dtype):
-    """Numbers as literals of C, without rounding.
-
-    Parameters
-    ----------
-    values : array-like of float
-    dtype : {"double", "float"}
-
-    Returns
-    -------
-    list of str
-    """
+    """Numbers as literals of C, without rounding."""
     suffix = "f" if dtype == "float" else ""
     return [f"{number}{suffix}" for number in rounded(values, TYPES[dtype])]
 
 
 def string(text):
-    """String literal; all but letters, digits and some signs are octal codes of UTF-8.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """String literal; all but letters, digits and some signs are octal codes of UTF-8."""
     is_plain = set(b" _-+.,:;=()<>") | {byte for byte in range(128) if chr(byte).isalnum()}
     return '"' + "".join(
         chr(byte) if byte in is_plain else f"\\{byte:03o}"

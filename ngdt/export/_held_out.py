@@ -51,17 +51,7 @@ class HeldOutLeaf(NamedTuple):
 
 
 def held_out_leaves(model, held_out):
-    """Held-out samples of each leaf.
-
-    Parameters
-    ----------
-    model : Tree, fitted estimator or Pipeline
-    held_out : tuple (X, y)
-
-    Returns
-    -------
-    list of HeldOutLeaf
-    """
+    """Held-out samples of each leaf."""
     if not isinstance(held_out, tuple | list) or len(held_out) != 2:
         raise TypeError(
             f"held_out must be a tuple (X, y), got {type(held_out).__name__}"

@@ -174,16 +174,7 @@ def _aligned(column):
 
 
 def writable(text):
-    """Text for readers, with U+FFFD in place of characters that cannot be written.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Text for readers, with U+FFFD in place of characters that cannot be written."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 

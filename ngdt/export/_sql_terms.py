@@ -65,16 +65,7 @@ def weighted_sum(columns, weights, constant=None):
 
 
 def literal(value):
-    """Literal of SQL for a number, a string or a bool.
-
-    Parameters
-    ----------
-    value : float, int, str or bool
-
-    Returns
-    -------
-    str
-    """
+    """Literal of SQL for a number, a string or a bool."""
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
     if isinstance(value, Integral):
@@ -90,16 +81,7 @@ def literal(value):
 
 
 def quoted(name):
-    """Quote a name for SQL.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    str
-    """
+    """Quote a name for SQL."""
     doubled = str(name).replace('"', '""')
     return f'"{doubled}"'
 

@@ -52,15 +52,7 @@ _NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}
 def argument_names(type_):
     """Names of the arguments with which the constructor of a class makes an equal object.
 
-    Parameters
-    ----------
-    type_ : type
-        One of the `CLASSES`.
-
-    Returns
-    -------
-    sequence of str
-        Objects have attributes of the same names.
+    Objects have attributes of the same names.
     """
     if issubclass(type_, BaseEstimator):
         return type_._get_param_names()
@@ -70,16 +62,7 @@ def argument_names(type_):
 
 
 def arguments_of(thing):
-    """Arguments with which the constructor makes an equal object.
-
-    Parameters
-    ----------
-    thing : object of one of the `CLASSES`
-
-    Returns
-    -------
-    dict of str to object
-    """
+    """Arguments with which the constructor makes an equal object."""
     found = {name: getattr(thing, name) for name in argument_names(type(thing))}
     # A callback and a checkpoint belong to one training, and most callbacks and networks are
     # functions, which a file cannot hold.
@@ -89,17 +72,7 @@ def arguments_of(thing):
 
 
 def attributes_of(thing):
-    """Attributes of an estimator beyond its parameters, as a pickle has them.
-
-    Parameters
-    ----------
-    thing : object of one of the `CLASSES`
-
-    Returns
-    -------
-    dict of str to object
-        Empty for all but fitted estimators.
-    """
+    """Attributes of a fitted estimator beyond its parameters, as a pickle has them; else none."""
     if not isinstance(thing, BaseEstimator):
         return {}
     parameters = argument_names(type(thing))

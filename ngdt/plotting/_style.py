@@ -24,31 +24,12 @@ _CLASS_COLORS = (
 
 
 def class_colors(n_classes):
-    """A colour for each class; they repeat from the 21st class on.
-
-    Parameters
-    ----------
-    n_classes : int
-
-    Returns
-    -------
-    list of str
-    """
+    """A colour for each class; they repeat from the 21st class on."""
     return [_CLASS_COLORS[c % len(_CLASS_COLORS)] for c in range(n_classes)]
 
 
 def import_pyplot():
-    """Import matplotlib.pyplot, or say how to install it.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """Import matplotlib.pyplot, or say how to install it."""
     return import_optional("matplotlib.pyplot", "ngdt.plotting needs", "ngdt[plot]")
 
 

@@ -106,14 +106,7 @@ def prune_equal_leaves(tree, X, y, *, loss="log_loss", sample_weight=None):
 def merge_same_leaves(tree):
     """Replace subtrees of constant leaves by one of them where all have the same values.
 
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    Tree
-        It predicts the same for every sample.
+    The tree predicts the same for every sample.
     """
     return replace_subtrees(tree, _merged(
         tree, lambda left, right: (tree.values[left] == tree.values[right]).all()))
@@ -130,17 +123,7 @@ def _merged(tree, are_equal):
 
 
 def collapse_pure(tree, targets):
-    """Prune pure subtrees, as `prune_pure_subtrees`, for samples whose leaves are known.
-
-    Parameters
-    ----------
-    tree : Tree
-    targets : LeafTargets
-
-    Returns
-    -------
-    Tree
-    """
+    """Prune pure subtrees, as `prune_pure_subtrees`, for samples whose leaves are known."""
     leaf, y, _, loss = targets
     m, predicted = tree.n_internal, _predicted(tree, loss)
     # Range of the targets at every node, then at every leaf. It is empty without samples, and

@@ -131,17 +131,7 @@ def prune_forest(forest, X, y, *, tol=0.0, sample_weight=None):
 
 
 def last_within(path, tol):
-    """Last forest of a path before the loss exceeds the tolerance.
-
-    Parameters
-    ----------
-    path : list of PathStep
-    tol : float
-
-    Returns
-    -------
-    PathStep
-    """
+    """Last forest of a path before the loss exceeds the tolerance."""
     least = path[0].score - tol
     return list(takewhile(lambda step: min(
         step.score, step.cv_score - N_STANDARD_ERRORS * step.cv_error) >= least, path))[-1]
