@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-TINY = np.finfo(np.float64).tiny
-
 
 def _signs(random, n):
     return random.choice([-1.0, 1.0], n)
