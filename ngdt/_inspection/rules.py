@@ -261,16 +261,17 @@ def _of_number(captions, node, number, digits):
     size, sign = float(abs(weights[number])), Decimal(int(np.sign(weights[number])))
     with np.errstate(over="ignore"):
         quotient = threshold / size
-    limit = exact_limit(size, threshold) if digits is None else np.nan_to_num(quotient)
     if captions.summary is not None:
         low, high = captions.summary.left[node], captions.summary.right[node]
         if np.count_nonzero(weights) > 1:       # between products, not between numbers
             low, high = np.nextafter(low / size, np.inf), np.nextafter(high / size, -np.inf)
         limit = _limit_within(quotient, low, high, digits or DEFAULT_DIGITS)
-    elif limit is None:
-        sign, limit = exact(weights[number]), exact(threshold)
+    elif digits is not None:
+        limit = shortest(np.nan_to_num(quotient), digits)
+    elif (limit := exact_limit(size, threshold)) is not None:
+        limit = exact(limit)
     else:
-        limit = exact(limit) if digits is None else shortest(limit, digits)
+        sign, limit = exact(weights[number]), exact(threshold)
     return Rule(np.array([number]), [sign], limit,
                 missing_is_left=_missing_is_left(captions, number, weights, threshold))
 
