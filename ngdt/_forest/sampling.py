@@ -49,8 +49,7 @@ class Sampling:
 
     def draw(self, problem):
         """Draw of a tree, which with its seed tells its samples."""
-        n_drawn = None if self.n_drawn is None else int(self.n_drawn)
-        return _units_of(problem), bool(self.bootstrap), n_drawn
+        return _units_of(problem), bool(self.bootstrap), self.n_drawn
 
     def counts(self, sample_weight, seed, groups=None):
         """Number of times that each sample is drawn, itself or with its group.
