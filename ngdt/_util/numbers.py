@@ -135,15 +135,12 @@ def format_value(value, most=inf):
 
     Examples
     --------
-    >>> [format_value(value) for value in (2019.0, 97114.26, 0.123456)]
-    ['2019', '97114.3', '0.123']
+    >>> [format_value(value) for value in (2019.0, 97114.26, 0.123456, 20180130.04)]
+    ['2019', '97114.3', '0.123', '20180130']
     >>> format_value(1013.25012, 0.001)
     '1013.25'
     """
-    digits = whole_digits(value, decimals=1)
-    text = format_number(value, digits)
-    is_near = not isfinite(value) or abs(float(text) - value) <= most
-    return text if is_near else format_within(value, digits, most)
+    return format_within(value, whole_digits(value, decimals=1), most)
 
 
 def format_within(number, digits, most):
