@@ -155,14 +155,14 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
                 "optimizer=tao optimizer__C=0.1")
         (inner[outer] if own else given)[own or name] = _value(value)
     for name, parameters in inner.items():
-        kind = _NAMED.get(name, {}).get(str(given.get(name)))
-        if kind is None:
+        named = _NAMED.get(name, {}).get(str(given.get(name)))
+        if named is None:
             raise Mistake(
                 f"--set {name}__...: only an algorithm or a loss has parameters of its own, and it "
                 "has to be named, as in --set optimizer=tao optimizer__C=0.1")
         # Of algorithms, this names the parameters that there are.
-        given[name] = kind().set_params(**parameters) if hasattr(kind, "set_params") else (
-            kind(**parameters))
+        given[name] = named().set_params(**parameters) if hasattr(named, "set_params") else (
+            named(**parameters))
     return estimator.set_params(**given)
 
 
