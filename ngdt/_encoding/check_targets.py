@@ -163,16 +163,7 @@ def as_labels(y):
 
 
 def refuse_objects(labels):
-    """Refuse labels that are neither text nor of a type of numpy, such as intervals.
-
-    Parameters
-    ----------
-    labels : ndarray, or sparse matrix of numbers
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse labels that are neither text nor of a type of numpy, such as intervals."""
     if labels.dtype == object and not all(isinstance(label, str) for label in labels.flat):
         raise TypeError(
             f"Unknown label type: {type_names(labels.flat)} objects: convert all labels to "

@@ -211,17 +211,7 @@ class Table:
         return _as_type(found, dtype)
 
     def name_of(self, feature):
-        """Name of a feature of the encoded table.
-
-        Parameters
-        ----------
-        feature : Feature
-            One of `features`.
-
-        Returns
-        -------
-        str
-        """
+        """Name of a feature of the encoded table."""
         return feature.name(self.names[feature.column], plain_text)
 
     @property

@@ -21,14 +21,7 @@ class Lines:
         self._begin = self._last = monotonic()
 
     def show(self, what, share):
-        """Print a line, unless the last one is younger than a second.
-
-        Parameters
-        ----------
-        what : str
-        share : float
-            Of the whole, that is done.
-        """
+        """Print a line on a share of the whole, unless the last one is younger than a second."""
         now = monotonic()
         if now - self._last < INTERVAL:
             return

@@ -82,13 +82,7 @@ class Validation(NamedTuple):
         return y
 
     def refuse(self, name):
-        """Raise a ValueError if an argument is given that an estimator does not take.
-
-        Parameters
-        ----------
-        name : str
-            Of the estimator.
-        """
+        """Raise a ValueError if an argument is given; the estimator of this name takes none."""
         given = [field for field, value in self._asdict().items() if value is not None]
         if given:
             raise ValueError(f"{name} does not take {given[0]}: leave it out, or train in memory")

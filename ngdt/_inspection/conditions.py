@@ -99,17 +99,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
 
 
 def first_condition(captions, node, n_terms, digits=None):
-    """Make the condition of the child that is written first.
-
-    Parameters
-    ----------
-    captions, node, n_terms, digits
-        As for `condition_of`.
-
-    Returns
-    -------
-    Condition
-    """
+    """Make the condition of the child that is written first, as `condition_of`."""
     condition = condition_of(captions, node, n_terms, digits, left=node not in captions.right_first)
     is_repeated = node > 0 and condition.is_sum and node in captions.sum_of_root
     return replace(condition, subject=_SAME_SUM) if is_repeated else condition

@@ -76,17 +76,7 @@ def has_log_odds(captions):
 
 
 def log_odds_of(captions):
-    """Captions of the differences of the logits of a tree for two classes, without class names.
-
-    Parameters
-    ----------
-    captions : Captions
-        Of a tree with linear leaves.
-
-    Returns
-    -------
-    Captions
-    """
+    """Captions, without class names, of the differences of the logits of two classes."""
     odds, summary = log_odds_tree(captions.tree), captions.summary
     if summary is not None:     # the largest span that the difference may have
         summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))

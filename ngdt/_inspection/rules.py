@@ -87,15 +87,7 @@ class CategoryRule:
 def category_rule_of(captions, node):
     """The rule of a node as one of categories.
 
-    Parameters
-    ----------
-    captions : Captions
-    node : int
-
-    Returns
-    -------
-    CategoryRule or None
-        None if the split uses a number other than a bool, or several columns.
+    None if the split uses a number other than a bool, or several columns.
     """
     weights, threshold = captions.tree.dense_weights([node])[0], captions.tree.thresholds[node]
     features = np.flatnonzero(weights)

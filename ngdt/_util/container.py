@@ -45,34 +45,13 @@ class InvalidModelFile(ValueError):
 
 
 def path_of_file(parameter, given):
-    """Path that a parameter gives.
-
-    Parameters
-    ----------
-    parameter : str
-        Name of the parameter, for error messages.
-    given : str or os.PathLike
-
-    Returns
-    -------
-    Path
-    """
+    """Path that a parameter gives, whose name is for error messages."""
     with error_prefix(parameter):
         return Path(given)
 
 
 def check_replaceable(path):
-    """Refuse to replace a folder, a pipe, a device or a socket by a file.
-
-    Parameters
-    ----------
-    path : Path
-        No link.
-
-    Raises
-    ------
-    OSError
-    """
+    """Refuse, by an OSError, to replace a folder, a pipe, a device or a socket by a file."""
     if path.exists() and not path.is_file():
         raise FileExistsError(
             EEXIST, "This is no regular file, but a folder, a pipe or the like, give the path of "

@@ -17,16 +17,7 @@ _MIN_DOUBT = 5e-7
 
 
 def exact(value):
-    """The shortest decimal that is read as the same float64.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    Decimal
-    """
+    """The shortest decimal that is read as the same float64."""
     return Decimal(repr(float(value)))
 
 
@@ -185,17 +176,7 @@ def format_probability(probability, digits=3, whole=1.0):
 
 
 def percent(share):
-    """A share in per cent.
-
-    Parameters
-    ----------
-    share : float
-        From 0 to 1.
-
-    Returns
-    -------
-    str
-    """
+    """A share, from 0 to 1, in per cent."""
     return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 

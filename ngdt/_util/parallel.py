@@ -28,18 +28,7 @@ class Threads(AbstractContextManager):
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function, *arguments):
-        """Results of a function for each set of arguments, as a list.
-
-        Parameters
-        ----------
-        function : callable
-        *arguments : sequence
-            One for each argument, of the same length.
-
-        Returns
-        -------
-        list
-        """
+        """Results of a function for each set of arguments, as a list; sequences of one length."""
         return list((map if self._pool is None else self._pool.map)(function, *arguments))
 
 

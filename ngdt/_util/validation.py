@@ -171,32 +171,12 @@ def did_you_mean(given, known):
 
 
 def type_names(values):
-    """Names of the types of values, as text.
-
-    Parameters
-    ----------
-    values : iterable
-
-    Returns
-    -------
-    str
-        Such as "int and str".
-    """
+    """Names of the types of values, as text such as "int and str"."""
     return " and ".join(sorted({type(value).__name__ for value in values}))
 
 
 def check_number(name, value):
-    """Return a number; raise a TypeError that names the parameter if it is none.
-
-    Parameters
-    ----------
-    name : str
-    value : object
-
-    Returns
-    -------
-    number
-    """
+    """Return a number; raise a TypeError that names the parameter if it is none."""
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
     return value
@@ -242,14 +222,6 @@ def is_checked(X):
     """Return whether `check_array` with `CHECK_X_PARAMS` would only look for NaN and infinity.
 
     For a few samples, all that it does besides takes longer than their predictions.
-
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    bool
     """
     return (type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.flags.c_contiguous
             and X.dtype in CHECK_X_PARAMS["dtype"])
@@ -467,13 +439,7 @@ def check_finite(name, array):
 
 
 def warn(message, category=UserWarning):
-    """Warn at the nearest line of the callers that is in none of the packages between.
-
-    Parameters
-    ----------
-    message : str
-    category : type, default=UserWarning
-    """
+    """Warn at the nearest line of the callers that is in none of the packages between."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and (
             frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN):

@@ -182,15 +182,6 @@ def check_writable(text, language):
     """Refuse a program with a name that cannot be written.
 
     It cannot be replaced either, since the data have the same name.
-
-    Parameters
-    ----------
-    text : str
-    language : str
-
-    Raises
-    ------
-    ValueError
     """
     found = _UNWRITABLE.search(text)
     if found:

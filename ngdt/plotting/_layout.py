@@ -23,18 +23,7 @@ def children(tree, node, right_first=frozenset()):
 
 
 def depths(tree, max_depth):
-    """Depths of the nodes and leaves down to a depth, parents before children.
-
-    Parameters
-    ----------
-    tree : Tree
-    max_depth : int or None
-
-    Returns
-    -------
-    dict of {int: int}
-        By id, as in the tree.
-    """
+    """Depths of the nodes and leaves down to a depth, by id as in the tree, parents first."""
     return {
         ~item if type_ == "leaf" else item: depth
         for type_, item, depth in traverse(tree, max_depth) if type_ in ("split", "cut", "leaf")}

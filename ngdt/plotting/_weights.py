@@ -8,18 +8,7 @@ from ngdt.plotting._style import DIRECTIONS, WEIGHT_COLORS, axes_of, draw_key, i
 
 
 def check_shape(shape, n_features):
-    """Check that images of a shape have as many pixels as there are features.
-
-    Parameters
-    ----------
-    shape : tuple of (int, int)
-    n_features : int
-
-    Raises
-    ------
-    ValueError
-        If they do not.
-    """
+    """Check that images of a shape have as many pixels as there are features."""
     sides = np.asarray(shape)
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or (
             sides.min() < 1 or sides.prod() != n_features):
