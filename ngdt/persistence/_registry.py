@@ -4,7 +4,8 @@ An object is described by its class, by the arguments that its constructor takes
 estimator, by the attributes that it has beyond them. No other class is ever made from a file.
 """
 
-from dataclasses import fields, is_dataclass
+from functools import cache
+from inspect import signature
 
 from sklearn.base import BaseEstimator
 
@@ -40,15 +41,12 @@ CLASSES = {each.__name__: each for each in (
     Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles, Scaling,
     CNN)}
 
-# Arguments of `Tree`, a compiled class, which cannot be inspected.
-_OF_TREE = (
-    "weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")
-
 # Attributes of estimators that no file holds: callbacks and requests of metadata, of scikit-learn,
 # and what `partial_fit` keeps between two calls, which belongs to one training.
 _NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}
 
 
+@cache
 def argument_names(type_):
     """Names of the arguments with which the constructor of a class makes an equal object.
 
@@ -58,7 +56,7 @@ def argument_names(type_):
         return type_._get_param_names()
     if issubclass(type_, Loss):
         return type_._parameters
-    return [field.name for field in fields(type_)] if is_dataclass(type_) else _OF_TREE
+    return list(signature(type_).parameters)
 
 
 def arguments_of(thing):
