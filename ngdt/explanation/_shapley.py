@@ -9,7 +9,6 @@ from scipy.special import softmax
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.tree import Tree
 from ngdt._inspection.importances import used_features
 from ngdt._util.arrays import row_blocks
 
@@ -94,8 +93,7 @@ def _narrowed(tree, used):
     leaves = tree.leaf_arrays()
     if tree.slopes is not None:
         leaves["slopes"] = tree.slopes[:, :, used]
-    return Tree(tree.dense_weights()[:, used], tree.thresholds, tree.children_left,
-                tree.children_right, **leaves)
+    return tree.replace(weights=tree.dense_weights()[:, used], **leaves)
 
 
 def _values_of_subsets(tree, x, background, member, is_proba):
