@@ -48,7 +48,7 @@ from ngdt.explanation._forest import ExplainsForest
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
 # Fitted attributes that a forest has only after a fit with `oob_score`, or once it is pruned.
-_OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning_path_"}
+OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning_path_"}
 
 
 @dataclass(eq=False, repr=False)
@@ -179,7 +179,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         return estimators
 
     def _set_trees(self, fitted, trees):
-        for name in _OPTIONAL & vars(self).keys():
+        for name in OPTIONAL & vars(self).keys():
             delattr(self, name)
         vars(self).update(self._attributes(fitted, trees))
         self._ensemble()

@@ -19,7 +19,7 @@ from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
 from ngdt._forest import ObliqueBoostingRegressor, ObliqueForestRegressor
-from ngdt._forest.base import ObliqueForest
+from ngdt._forest.base import OPTIONAL, ObliqueForest
 from ngdt._forest.ensemble import Ensemble
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.algorithm import Algorithm
@@ -34,8 +34,6 @@ OF_TABLE = {
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "feature_importances_", "_n_node_samples",
     "_sample_summary"}
-OF_PRUNED_OR_SCORED = {
-    "pruning_path_", "oob_score_", "oob_prediction_", "oob_decision_function_", "_drawn_from"}
 OF_BOOSTING = {
     "estimators_", "oob_errors_", "feature_importances_", "n_features_in_", "n_outputs_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
@@ -243,7 +241,7 @@ def _(model: ObliqueTree):
 
 @check.register
 def _(forest: ObliqueForest):
-    if not is_fitted(forest, OF_TABLE | {"estimators_"}, OF_PRUNED_OR_SCORED):
+    if not is_fitted(forest, OF_TABLE | {"estimators_"}, OPTIONAL | {"_drawn_from"}):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
