@@ -1,7 +1,7 @@
 """Trees as data frames."""
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import entr
 
 from ngdt._core.structure import child_ids, node_means, parents, sums_below
 from ngdt._inspection.captions import captions_of
@@ -100,7 +100,7 @@ def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
         "weight": np.nan if counts is None else sums_below(tree, captions.leaf_weights)}
     means = captions.node_predictions()
     if captions.class_names is not None:
-        columns["impurity"] = -xlogy(means, means).sum(axis=1) / np.log(2.0)
+        columns["impurity"] = entr(means).sum(axis=1) / np.log(2.0)
         columns["prediction"] = _classes(inner, means)
     else:
         columns["impurity"] = np.nan if X is not None else _variances(captions, inner)
