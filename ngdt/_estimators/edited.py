@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
-from ngdt._core.structure import choose_leaves, node_means, shares_slopes
+from ngdt._core.structure import choose_leaves, has_slopes, node_means, shares_slopes
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._inspection.captions import captions_of
@@ -79,7 +79,7 @@ class EditsTree:
             raise ValueError(
                 f"frame has other predictions of the splits {node[leaf < 0].tolist()}, which are "
                 "means of those of the leaves below: change the rows of leaves, or use prune_at")
-        if tree.slopes is not None and tree.slopes[leaf].any():
+        if has_slopes(tree, leaf):
             raise ValueError("frame has other predictions of linear leaves, whose predictions "
                              "depend on the sample: fit with leaf='constant'")
         if not len(leaf):
