@@ -226,6 +226,11 @@ class Table:
                 groups[-n_features:], each.fill, strict=True)]
         return found
 
+    @property
+    def column_of(self):
+        """Column of each feature, ndarray of int."""
+        return np.array([feature.column for feature in self.features], dtype=np.intp)
+
     def features_of(self, parameter, columns, words):
         """Indices of the features of some columns.
 
@@ -243,7 +248,7 @@ class Table:
         ndarray of int
         """
         columns = column_indices(parameter, columns, list(self.names), words)
-        return np.flatnonzero(np.isin([each.column for each in self.features], columns))
+        return np.flatnonzero(np.isin(self.column_of, columns))
 
     def transform(self, raw, *, name="X"):
         """Encode the values of a table.

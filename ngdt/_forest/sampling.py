@@ -140,7 +140,7 @@ def sampling_of(forest, problem, fitted):
     return Sampling(
         bootstrap=bootstrap, n_drawn=n_drawn,
         n_columns=number_of_columns(forest.max_features, len(table.names)),
-        column_of=np.array([feature.column for feature in table.features]),
+        column_of=table.column_of,
         encoder=fitted["_targets"] if forest.class_weight == "balanced_subsample" else None)
 
 

@@ -97,7 +97,7 @@ class _Shares:
         self.std, self.n_columns, self.groups = std, len(table.names), None
         if table.is_identity:
             return
-        place = [each.column for each in table.features]
+        place = table.column_of
         self.groups = sparse.csr_array(
             (np.ones(len(std)), (np.arange(len(std)), place)), shape=(len(std), self.n_columns))
         self.is_alone = np.bincount(place, minlength=self.n_columns) == 1

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import dask
-import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
@@ -71,7 +70,7 @@ def _draws(estimator, data):
     n_drawn = number_of_samples(estimator.max_samples, n_samples, bootstrap)
     sampling = Sampling(
         bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
-        np.array([feature.column for feature in table.features]))
+        table.column_of)
     seeds = seeds_of(data.problem.random_state, estimator.n_estimators)
     return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)
             for seed in seeds]

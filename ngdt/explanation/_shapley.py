@@ -62,7 +62,7 @@ class HasShapleyValues:
         check_is_fitted(self)
         X, background = (self._table.transform(self._read(each)) for each in (X, background))
         trees, is_proba = self._trees(), is_classifier(self)
-        column_of = np.array([feature.column for feature in self._table.features])
+        column_of = self._table.column_of
         values = np.zeros((X.shape[0], len(self._table.names), trees[0].n_outputs))
         for tree in trees:
             used = used_features(tree)
