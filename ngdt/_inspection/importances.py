@@ -1,10 +1,9 @@
 """Feature importances."""
 
 import numpy as np
-from scipy import sparse
 
 from ngdt._core.structure import child_ids
-from ngdt._util.arrays import row_blocks
+from ngdt._util.arrays import group_matrix, row_blocks
 from ngdt.pruning._impurity import split_impurities
 
 # Number of weights that are made dense at a time: half a megabyte.
@@ -98,8 +97,7 @@ class _Shares:
         if table.is_identity:
             return
         place = table.column_of
-        self.groups = sparse.csr_array(
-            (np.ones(len(std)), (np.arange(len(std)), place)), shape=(len(std), self.n_columns))
+        self.groups = group_matrix(place, self.n_columns).T
         self.is_alone = np.bincount(place, minlength=self.n_columns) == 1
         is_category = np.array([each.kind == "category" for each in table.features], dtype=bool)
         # Share of the samples that have a category. One that all have adds nothing that varies.
