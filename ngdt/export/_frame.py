@@ -8,7 +8,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
-from ngdt._util.arrays import power_of_two
+from ngdt._util.arrays import group_matrix, power_of_two
 from ngdt._util.optional import import_optional
 from ngdt.export._parts import UNCERTAIN, leaf_lines, terms_to_show, writable
 
@@ -134,9 +134,9 @@ def _variances(captions, model):
     leaf, y, share = quantiles.samples()
     unit = float(power_of_two(np.abs(y).max()))     # squares of targets near 1 do not overflow
     y = y / unit
-    mean, within = np.zeros((2, tree.n_leaves, y.shape[1]))
-    np.add.at(mean, leaf, share * y)
-    np.add.at(within, leaf, share * (y - mean[leaf]) ** 2)
+    by_leaf = group_matrix(leaf, tree.n_leaves)
+    mean = by_leaf @ (share * y)
+    within = by_leaf @ (share * (y - mean[leaf]) ** 2)
     at_root = node_means(tree, mean, captions.leaf_weights)[0]
     mean, within, between = (node_means(tree, each, captions.leaf_weights)
                              for each in (mean, within, (mean - at_root) ** 2))
