@@ -49,9 +49,40 @@ from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves, Optimizer
 
 
+class HasTrees:
+    """Mixin of estimators that predict by trees."""
+
+    @abstractmethod
+    def _trees(self):
+        """The trees, list of Tree. Their mean is the prediction, but for boosting."""
+
+    def get_depth(self) -> int:
+        """Depth: the largest number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+            Of a forest, that of its deepest tree.
+        """
+        check_is_fitted(self)
+        return max(tree.max_depth for tree in self._trees())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves.
+
+        Returns
+        -------
+        int
+            Of a forest, those of all trees.
+        """
+        check_is_fitted(self)
+        return sum(tree.n_leaves for tree in self._trees())
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class TableEstimator(
-        CallbackSupportMixin, HasParameters, ShowsSummary, HasShapleyValues, BaseEstimator):
+        CallbackSupportMixin, HasParameters, ShowsSummary, HasTrees, HasShapleyValues,
+        BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.
@@ -232,32 +263,6 @@ class TableEstimator(
         """The fitted estimators of tables whose predictions have the sum of this one."""
         check_is_fitted(self)
         return [self]
-
-    @abstractmethod
-    def _trees(self):
-        """The trees whose mean is the prediction, list of Tree."""
-
-    def get_depth(self) -> int:
-        """Depth: the largest number of splits between the root and a leaf.
-
-        Returns
-        -------
-        int
-            Of a forest, that of its deepest tree.
-        """
-        check_is_fitted(self)
-        return max(tree.max_depth for tree in self._trees())
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves.
-
-        Returns
-        -------
-        int
-            Of a forest, those of all trees.
-        """
-        check_is_fitted(self)
-        return sum(tree.n_leaves for tree in self._trees())
 
     def get_nbytes(self) -> int:
         """Size of the fitted estimator as a pickle, in bytes.

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.winsorize import target_fences, winsorized
+from ngdt._estimators.data import HasTrees
 from ngdt._estimators.resolve import cloned, resolve_loss
 from ngdt._estimators.score import RegressorScore
 from ngdt._estimators.summary import ShowsSummary
@@ -28,7 +29,7 @@ FIRST_SHARE = 0.6
 
 @dataclass(eq=False, repr=False)
 class ObliqueBoostingRegressor(
-        HasParameters, ShowsSummary, RegressorScore, BaseEstimator):
+        HasParameters, ShowsSummary, HasTrees, RegressorScore, BaseEstimator):
     """Two forests: the second is trained on the out-of-bag errors of the first.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is
@@ -245,29 +246,11 @@ class ObliqueBoostingRegressor(
     def _outcome(self):
         if len(self.estimators_) == 1:
             return self.estimators_[0]._outcome()
-        n_trees = sum(map(len, self.estimators_))
-        return (f"sum of 2 forests with {n_trees} trees and "
+        return (f"sum of 2 forests with {len(self._trees())} trees and "
                 f"{count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
-    def get_depth(self) -> int:
-        """Depth of the deepest tree: the largest number of splits between a root and a leaf.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return max(each.get_depth() for each in self.estimators_)
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves of all trees.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return sum(each.get_n_leaves() for each in self.estimators_)
+    def _trees(self):
+        return [tree for each in self.estimators_ for tree in each._trees()]
 
     def get_nbytes(self) -> int:
         """Size of the forests when they are stored.
