@@ -76,6 +76,11 @@ def make_problem(X, y, loss="log_loss", sample_weight=None, *, n_outputs=None, *
                    np.asarray(sample_weight, dtype=np.float64), **fields).limited(**limits)
 
 
+def dense(X):
+    """The samples of a matrix in any form as an array."""
+    return X.toarray() if sparse.issparse(X) else X
+
+
 def iris_problem(loss=None, form=np.asarray, **fields):
     """150 samples, every third of them for validation; two targets for regression."""
     X, y = load_iris(return_X_y=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from helpers import make_problem, oblique_problem, serves, short
+from helpers import dense, make_problem, oblique_problem, serves, short
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.structure import constant_predictions
@@ -43,10 +43,6 @@ FEW = st.integers(-1, 1).map(float)
 STUMP = Tree(
     [[1.0, 0.0]], [0.0], [~0], [~1], [[1.0], [2.0]], slopes=[[[1.0, 0.0]], [[0.0, 0.5]]],
     ranges=[[[-1.0, 1.0]], [[0.0, 9.0]]])
-
-
-def dense(X):
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def predict(tree, X):

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 import ngdt._training.problem
-from helpers import FORMS
+from helpers import FORMS, dense
 from ngdt import ObliqueForestClassifier, Tree
 from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
@@ -101,7 +101,7 @@ def test_winsorized_values_lie_between_the_fences(form, dtype):
     found = winsorized(form(X), low, high)
     assert found.dtype == dtype
     assert sparse.issparse(found) == sparse.issparse(form(X))
-    found = found.toarray() if sparse.issparse(found) else found
+    found = dense(found)
     np.testing.assert_array_equal(found, np.clip(X, low.astype(dtype), high.astype(dtype)))
     assert not np.array_equal(found, X)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from helpers import InterruptedSearch, examples, make_problem, prunings
+from helpers import InterruptedSearch, dense, examples, make_problem, prunings
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.scaling import Scaling
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
@@ -82,7 +82,7 @@ def test_equal_rows_become_one(form):
     X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -0.0], [1.0, 0.0], [5.0, 5.0]], dtype=np.float32)
     problem = make_problem(form(X), [0, 1, 0, 1, 1], sample_weight=[1.0, 2.0, 0.5, 4.0, 0.0])
     merged = distinct(problem)
-    rows = merged.X.toarray() if sparse.issparse(merged.X) else merged.X
+    rows = dense(merged.X)
     found = {(*row, label): weight for row, label, weight in zip(
         rows.tolist(), merged.y[:, 0].tolist(), merged.sample_weight.tolist(), strict=True)}
     assert found == {(1.0, 0.0, 0.0): 1.5, (0.0, 2.0, 1.0): 2.0, (1.0, 0.0, 1.0): 4.0}
@@ -203,8 +203,7 @@ def test_features_are_scaled_without_losing_their_form(form):
     scaling = Scaling.fit(data, np.ones(3), True)
     scaled = scaling.transform(data)
     assert sparse.issparse(scaled) == sparse.issparse(data)
-    dense = scaled.toarray() if sparse.issparse(scaled) else scaled
-    np.testing.assert_allclose(dense, (X - scaling.center) / scaling.scale)
+    np.testing.assert_allclose(dense(scaled), (X - scaling.center) / scaling.scale)
 
 
 @pytest.mark.parametrize("max_leaf_nodes", [None, 2])

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import InterruptedSearch, examples, make_problem, nested
+from helpers import InterruptedSearch, dense, examples, make_problem, nested
 from ngdt import ObliqueTreeRegressor
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.tree import Tree
@@ -46,7 +46,7 @@ def problems(draw, loss):
 
 
 def check_exhaustive(problem):
-    X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+    X = dense(problem.X)
     y = problem.y
     if problem.loss.name == "squared_error":
         # Squares of these scales leave the range of doubles, which the reference cannot avoid.

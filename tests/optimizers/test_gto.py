@@ -9,12 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
-from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, examples, in_nightly, make_problem
+from helpers import FORMS, StopAt, dense, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import balanced_children
 from ngdt._core.winsorize import fences, winsorized
@@ -194,7 +193,7 @@ def test_each_linear_program_is_solved(form):
     problem = noisy(form=form, n=30)
     start = GreedyLP().initialize(problem.limited(max_leaf_nodes=4))
     run = _FrankWolfe(GTO(), start, problem)
-    X = run.X.toarray() if sparse.issparse(run.X) else run.X
+    X = dense(run.X)
     run.planes = run.initial_planes()
     left, right = prices = run.program.gradient(run._hinges(run.planes))
     goal = run._solve(prices)

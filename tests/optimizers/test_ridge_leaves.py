@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from helpers import complete_tree
+from helpers import complete_tree, dense
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.models import ScaledSamples
@@ -41,11 +41,7 @@ def regression_problems(draw):
 
 def scaled(problem, X=None):
     Z = problem.scaling.transform(problem.winsorized.X if X is None else X)
-    return Z.toarray() if sparse.issparse(Z) else Z
-
-
-def dense(problem):
-    return problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+    return dense(Z)
 
 
 def models_of(tree, problem):
@@ -139,7 +135,7 @@ def test_predictions_stay_in_the_range_of_the_leaf(problem, shrink):
     for each in range(tree.n_leaves):
         y = problem.y[samples[leaf == each]]
         np.testing.assert_array_equal(tree.ranges[each], np.stack([y.min(0), y.max(0)], axis=-1))
-    moved = dense(problem) + 100.0
+    moved = dense(problem.X) + 100.0
     values = tree.predict(moved)
     low, high = np.moveaxis(tree.ranges[tree.apply(moved)], -1, 0)
     assert (low <= values).all()

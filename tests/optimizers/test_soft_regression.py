@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from helpers import FORMS, iris_problem
+from helpers import FORMS, dense, iris_problem
 from ngdt import ObliqueTreeRegressor
 from ngdt._training.problem import Problem
 from ngdt.initializers import RandomComplete
@@ -57,10 +57,6 @@ def test_linear_leaves_have_the_best_intercepts_and_the_ranges_of_their_targets(
         np.testing.assert_allclose(tree.values[number], expected, rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(
             tree.ranges[number], np.column_stack([y.min(axis=0), y.max(axis=0)]))
-
-
-def dense(X):
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def test_linear_leaves_fit_a_linear_function_on_each_side():

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from helpers import StopAt, examples, in_nightly, make_problem
+from helpers import StopAt, dense, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
@@ -78,7 +78,7 @@ def test_no_pass_over_axis_aligned_splits_raises_the_training_loss(case, data, l
 
 def naive_axis_pass(tree, problem):
     """A pass over axis-aligned nodes by enumeration: least loss of every node in turn."""
-    X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+    X = dense(problem.X)
     X = X.astype(float)
     rows = np.flatnonzero(problem.sample_weight > 0)
     weights, thresholds = tree.weights.copy(), tree.thresholds.copy()
