@@ -8,12 +8,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 import ngdt._training.problem
-from helpers import FORMS, dense
+from helpers import FORMS, dense, make_problem
 from ngdt import ObliqueForestClassifier, Tree
 from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
 from ngdt._core.winsorize import GAP, REACH, SHARE, fences, winsorized
-from ngdt._training.problem import Problem
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
 
@@ -153,18 +152,12 @@ def test_a_spread_that_is_no_normal_number_is_none(size):
     assert scaling.scale == 1.0
 
 
-def problem_of(X, y, loss=None):
-    loss = LogLoss() if loss is None else loss
-    k = 2 if loss.is_classifier else 1
-    return Problem(X, loss.encode(y, k), loss, k, np.ones(len(X)))
-
-
 def test_a_problem_without_far_values_is_its_winsorized_one():
     X = np.random.default_rng(0).uniform(size=(50, 2))
-    problem = problem_of(X, (X[:, 0] > 0.5).astype(int))
+    problem = make_problem(X, (X[:, 0] > 0.5).astype(int))
     assert problem.winsorized is problem
     X[3] = 50.0
-    problem = problem_of(X, (X[:, 0] > 0.5).astype(int))
+    problem = make_problem(X, (X[:, 0] > 0.5).astype(int))
     near = problem.winsorized
     assert near.X.max() < 50.0
     assert near.winsorized is near
@@ -191,16 +184,16 @@ def test_a_forest_winsorizes_only_what_its_trees_read(monkeypatch):
 def test_far_targets_of_squared_errors_are_winsorized():
     X, y = np.random.default_rng(0).uniform(size=(2, 50, 1))
     y[3] = 50.0
-    near = problem_of(X, y, SquaredLoss()).winsorized
+    near = make_problem(X, y, SquaredLoss()).winsorized
     assert near.X is X
     # Halfway between the last value and where values begin to be far.
     (_, last), (_, far) = (fences(y, np.ones(50), keep_tails) for keep_tails in (True, False))
     assert last == y[np.arange(50) != 3].max()
     assert near.y.max() == near.y[3] == 0.5 * last + 0.5 * far
     assert near.winsorized is near
-    np.testing.assert_array_equal(problem_of(X, -y, SquaredLoss()).winsorized.y, -near.y)
+    np.testing.assert_array_equal(make_problem(X, -y, SquaredLoss()).winsorized.y, -near.y)
     for loss in (AbsoluteLoss(), HuberLoss(1.0)):
-        problem = problem_of(X, y, loss)
+        problem = make_problem(X, y, loss)
         assert problem.winsorized is problem
 
 
@@ -209,7 +202,7 @@ def test_leaves_are_refitted_to_raw_samples(loss):
     X = np.arange(9.0)[:, None]
     X[8] = 100.0
     y = np.repeat([0, 1, 0], [4, 4, 1])
-    problem = problem_of(X, y if loss.is_classifier else y[:, None].astype(float), loss)
+    problem = make_problem(X, y if loss.is_classifier else y[:, None].astype(float), loss)
     limit = problem.scaling.high[0]
     assert limit == 7.0     # the last value before the gap
     beyond = Tree([[1.0]], [0.5 * (limit + 100.0)], [~0], [~1], np.zeros((2, problem.n_outputs)))
@@ -228,7 +221,7 @@ def test_far_values_of_a_row_together_pull_no_more_than_one(loss, dtype):
     X[7, 1] = -1e6                              # with one far value in another feature
     X[50, :3] = [1e6, -1e9, 1e12]
     y = np.arange(200.0)[:, None] % 2
-    problem = problem_of(X, y, loss)
+    problem = make_problem(X, y, loss)
     near, scaling = problem.winsorized.X, problem.scaling
     pull = np.abs(near - scaling.center) / np.where(
         near > scaling.center, scaling.high - scaling.center, scaling.center - scaling.low)

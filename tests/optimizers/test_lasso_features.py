@@ -1,5 +1,7 @@
 """Features of linear leaves that the lasso chooses."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,20 +10,14 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.linear_model import Ridge, lasso_path
 
+from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.linear_leaves.lasso import _SHARES, chosen_by_lasso
 from ngdt._methods.linear_leaves.models import ScaledSamples
-from ngdt._training.problem import Problem
-from ngdt.losses import SquaredLoss
 from ngdt.optimizers import LinearLeaves
 
 P = 6
-
-
-def problem_of(X, y, weight=None):
-    y = y.reshape(len(y), -1)
-    weight = np.ones(len(y)) if weight is None else weight
-    return Problem(X, y, SquaredLoss(), y.shape[1], weight, standardize=True)
+problem_of = partial(make_problem, loss="squared_error", standardize=True)
 
 
 def targets_of_some(n, p, n_targets=1, noise=0.5, seed=0):
@@ -102,7 +98,7 @@ def test_weights_are_repetitions():
     repeated = [[np.flatnonzero(np.isin(often, side)) for side in split[:2]] for split in splits]
     repeated = [(training, test, np.ones(len(test))) for training, test in repeated]
     # Fences and scales of the repeated samples are the same.
-    weighted = problem_of(X, y, times.astype(float))
+    weighted = problem_of(X, y, sample_weight=times)
     assert choose(weighted, splits).tolist() == choose(
         problem_of(X[often], y[often]), repeated).tolist()
 
