@@ -20,21 +20,21 @@ from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
-_NOTHING_FOUND = (
-    "No tree was better than a single leaf on held-out samples: the model predicts the same for "
-    "all rows. If y depends on the columns, more rows or more columns may show it. A named method, "
-    "such as optimizer='tao' with validation_fraction=None, returns its tree in any case")
 _NO_SPLIT = (
     "min_samples_leaf ({}) and min_samples_split ({}) allow no split of the {} samples "
     "outside of a fold: the model predicts the same for all rows. Choose smaller limits")
-_OF_RARE_CLASS = ". If a class is rare, try class_weight='balanced'"
 ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
               "with other values of y")
 
 
 def nothing_found(loss):
     """Text of a warning that a single leaf has won."""
-    return _NOTHING_FOUND + _OF_RARE_CLASS * loss.is_classifier
+    of_rare_class = ". If a class is rare, try class_weight='balanced'"
+    return (
+        "No tree was better than a single leaf on held-out samples: the model predicts the same "
+        "for all rows. If y depends on the columns, more rows or more columns may show it. A named "
+        "method, such as optimizer='tao' with validation_fraction=None, returns its tree in any "
+        "case" + of_rare_class * loss.is_classifier)
 
 
 def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTANT,
