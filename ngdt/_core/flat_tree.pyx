@@ -224,7 +224,6 @@ cdef class FlatTree:
                     node = self.child(node, score)
                 leaf[i] = self.leaf_below(&x, node)
                 if predicts:
-                    # Here, not in a pass of its own: the sample is still in the cache.
                     self.predict_linear(&x, leaf[i], &out[i, 0])
         return finite
 

@@ -89,9 +89,8 @@ cdef class LeafBoxes:
         return changed
 
     cdef void refresh(self, int leaf, const double *values) noexcept nogil:
-        """Take new values of a leaf; stops where an ancestor's range stays as it was."""
+        """Take new values of a leaf. Above an ancestor whose range stays as it was, all do."""
         self.set_leaf(leaf, values)
-        # Above a range that stays as it is, all others do.
         cdef int node = self.topology.parent[self.topology.n_internal + leaf]
         while node >= 0 and self.merge_children(node):
             node = self.topology.parent[node]

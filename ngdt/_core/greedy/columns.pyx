@@ -324,7 +324,6 @@ cdef inline Py_ssize_t _dense_entries(
             differing = ngdt_differ_f32(x + f, skip + f, min(n - f, 64))
         else:
             differing = ngdt_differ_f64(x + f, skip + f, min(n - f, 64))
-        # Of 64 values, only those that differ from the commonest one cost more than a comparison.
         while differing:
             at = f + ngdt_lowest_bit(differing)
             entry[n_entries] = <int32_t> at

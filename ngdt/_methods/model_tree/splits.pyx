@@ -287,6 +287,7 @@ def variance_gains(
                         sums[g, k] += deviations[sample, g, k]
                 if i + 1 < least or not Z[j, sample] < Z[j, order[j, i + 1]]:
                     continue
+                # By rounding, nothing may be left of the total for a light right side.
                 factor = 1.0 / left + 1.0 / max(total - left, DBL_MIN)
                 for g in range(n_groups):
                     squares = 0.0

@@ -163,6 +163,7 @@ cdef class NewtonFit:
         for _step in range(60):
             if high - low <= 1e-3 * low:
                 break
+            # The scale may be of any size: so the range of its logarithm is halved.
             middle = sqrt(low * high) if low > 0.0 else 0.125 * high
             if self._slope_at_scale(middle) < 0.0:
                 low = middle
