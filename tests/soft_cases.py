@@ -65,7 +65,7 @@ class Case:
         self.scaling = Scaling(
             np.linspace(-0.5, 0.5, p) if centred else np.zeros(p), np.linspace(0.5, 2, p))
         weights, thresholds = self.scaling.to_scaled(
-            self.tree.densify().weights, self.tree.thresholds)
+            self.tree.dense_weights(), self.tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.prior = softmax(random.normal(size=k))
         self.prior_weight = 0.01
@@ -91,14 +91,12 @@ class Case:
         if routing == "lazy":
             weights = np.ascontiguousarray(weights.T)
             route = CSRRouting(Topology(self.tree), weights, *others)
-            trainer = lazy(
-                route, self.weight, weights=weights, n_threads=n_threads, **self.options)
+            trainer = lazy(route, self.weight, n_threads=n_threads, **self.options)
             return trainer, weights.T, model
         arguments = Topology(self.tree), weights, *others
         route = (DenseRouting(*arguments) if routing == "matrix"
                  else SparseRouting(*arguments, CHUNK, self.cutoff))
-        trainer = SoftTrainer(
-            route, self.weight, weights=weights, n_threads=n_threads, **self.options)
+        trainer = SoftTrainer(route, self.weight, n_threads=n_threads, **self.options)
         return trainer, weights, model
 
     def naive(self, penalty=0.0):

@@ -79,8 +79,6 @@ cdef class SoftTrainer(MiniBatchLoop):
     q : float
         The loss of a sample is (1 - likelihood**q) / q, which is bounded by 1 / q; for q = 0 it is
         the log loss. Where leaves have a loss, it is the expected loss over the leaves instead.
-    weights : ndarray of float32
-        Those of the routing.
     betas, epsilon : of Adam
     mask : ndarray of float32, shape of the weights, or None
         Multiplied with gradients: weights where it is zero stay what they are.
@@ -116,20 +114,21 @@ cdef class SoftTrainer(MiniBatchLoop):
     # Written by update task 0.
     cdef double sum_loss, sum_weight
 
-    def __init__(self, Routing routing, sample_weight, *, q, weights, betas=(0.9, 0.999),
-                 epsilon=1e-8, mask=None, spatial_penalty=0.0, neighbour=None,
-                 refit_every_step=True, n_threads=1):
+    def __init__(self, Routing routing, sample_weight, *, q, betas=(0.9, 0.999), epsilon=1e-8,
+                 mask=None, spatial_penalty=0.0, neighbour=None, refit_every_step=True,
+                 n_threads=1):
         self.routing, self.model = routing, routing.model
         self.sample_weight, self.q, self.epsilon = sample_weight, q, epsilon
-        self.w = weights
-        self.first_moment, self.second_moment = np.zeros_like(weights), np.zeros_like(weights)
+        self.w = routing.weights
+        shape = self.w.shape[0], self.w.shape[1]
+        self.first_moment, self.second_moment = np.zeros((2, *shape), dtype=np.float32)
         self.mask, self.refit_every_step = mask, refit_every_step
         self.spatial_penalty, self.neighbour = spatial_penalty, neighbour
         self.beta1, self.beta2 = betas
         self.batch_size, self.samples_per_task = routing.batch_size, CHUNK
         self.root_value, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
         self.slot_weight = np.empty(self.batch_size)
-        self.workers = [SoftWorker(weights.shape[1]) for _ in range(n_threads)]
+        self.workers = [SoftWorker(shape[1]) for _ in range(n_threads)]
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
               const double[::1] keep, const double[::1] leaf_rate, *, mixed=NOT_MIXED,
@@ -394,8 +393,6 @@ cdef class LazyTrainer(SoftTrainer):
     ----------
     routing : CSRRouting
     sample_weight : ndarray of float64, shape (n_samples,)
-    weights : ndarray of float32, shape (n_features + 1, n_internal)
-        Those of the routing.
     betas, n_threads, **options
         As for `SoftTrainer`, without a mask and spatial penalties.
     """
@@ -403,11 +400,11 @@ cdef class LazyTrainer(SoftTrainer):
     cdef CSRRouting csr
     cdef int32_t[::1] up_to_date    # per feature: since which step
 
-    def __init__(self, CSRRouting routing, sample_weight, *, weights, betas=(0.9, 0.999),
-                 n_threads=1, **options):
-        super().__init__(routing, sample_weight, weights=weights, betas=betas, **options)
+    def __init__(self, CSRRouting routing, sample_weight, *, betas=(0.9, 0.999), n_threads=1,
+                 **options):
+        super().__init__(routing, sample_weight, betas=betas, **options)
         self.csr = routing
-        n_features, n_nodes = len(weights) - 1, weights.shape[1]
+        n_features, n_nodes = routing.n_features, routing.topology.n_internal
         self.up_to_date = np.zeros(n_features, dtype=np.int32)
         n_values = routing.batch_size * routing.data.max_stored
         self.workers = [

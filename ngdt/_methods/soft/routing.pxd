@@ -14,7 +14,7 @@ cdef class Routing:
     cdef Samples data
     cdef readonly Py_ssize_t n_features
     cdef readonly int batch_size
-    cdef float[:, ::1] weights          # n_features + 1 columns, the last meets the constant 1
+    cdef float[:, ::1] weights          # the last one of a node meets the constant feature 1
     cdef Standardizer standardizer
     # By slot: stored values, scaled, and the sample that they make.
     cdef float[:, ::1] x
@@ -39,5 +39,4 @@ cdef class DenseRouting(Routing):
 
 
 cdef class CSRRouting(DenseRouting):
-    cdef float[:, ::1] by_feature   # (n_features + 1, n_internal): the weights
     cdef float[:, ::1] row          # (batch_size, n_internal): scores, then gradients in them

@@ -212,12 +212,9 @@ cdef class CSRRouting(DenseRouting):
         By features; others as for `Routing`.
     """
 
-    def __init__(
-            self, Topology topology, weights, LeafModel model, Samples data, scaling, batch_size):
-        super().__init__(
-            topology, np.empty((0, 0), dtype=np.float32), model, data, scaling, batch_size)
-        self.by_feature = weights
-        self.row = np.empty((batch_size, topology.n_internal), dtype=np.float32)
+    def __init__(self, Topology topology, *arguments):
+        super().__init__(topology, *arguments)
+        self.row = np.empty((self.batch_size, topology.n_internal), dtype=np.float32)
 
     cdef void score(self, int first, int n) noexcept nogil:
         cdef int m = self.topology.n_internal, s, i
@@ -225,10 +222,10 @@ cdef class CSRRouting(DenseRouting):
         cdef const Sample *x
         for s in range(first, first + n):
             x = &self.samples[s]
-            memcpy(&self.row[s, 0], &self.by_feature[self.n_features, 0], m * sizeof(float))
+            memcpy(&self.row[s, 0], &self.weights[self.n_features, 0], m * sizeof(float))
             for e in range(x.n):
                 ngdt_axpy_f32((<const float *> x.values)[e],
-                              &self.by_feature[x.indices[e], 0], NULL, m, &self.row[s, 0])
+                              &self.weights[x.indices[e], 0], NULL, m, &self.row[s, 0])
             for i in range(m):
                 self.p[i, s] = self.row[s, i]
 

@@ -181,7 +181,7 @@ class SoftRun:
             weights = np.ascontiguousarray(self.weights.T)
             self.weights = weights.T
             routing = CSRRouting(topology, weights, *arguments)
-            return LazyTrainer(routing, self.sample_weight, weights=weights, **options)
+            return LazyTrainer(routing, self.sample_weight, **options)
         mask = None
         if keep_zeros:
             mask = (self.weights != 0).astype(np.float32)
@@ -190,8 +190,7 @@ class SoftRun:
             DenseRouting(topology, self.weights, *arguments) if cutoff is None and not is_sparse
             else SparseRouting(topology, self.weights, *arguments, CHUNK, cutoff or 0.0))
         return SoftTrainer(
-            routing, self.sample_weight, weights=self.weights,
-            mask=mask, spatial_penalty=schedule.spatial_penalty,
+            routing, self.sample_weight, mask=mask, spatial_penalty=schedule.spatial_penalty,
             neighbour=_neighbours(schedule.image_shape, problem.X.shape[1]), **options)
 
     def _leaf_model(self):
