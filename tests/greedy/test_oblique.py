@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from helpers import FORMS, make_problem
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._methods.random.oblique import ObliqueBuilder
+from ngdt._training.problem import Limits
 from ngdt.initializers import RandomOblique
 from reference import random_oblique
 
@@ -36,9 +37,7 @@ def builder(n_nonzero=2, y=None, **limits):
     X, samples = random.normal(size=(40, 3)), np.arange(40, dtype=np.int32)
     splitter = Splitter(
         X, random.normal(size=(40, 1)) if y is None else y, np.ones(40), 1, "variance")
-    limits = {"max_depth": None, "max_leaf_nodes": None, "min_samples_split": 2,
-              "min_samples_leaf": 1, "min_gain": 0.0} | limits
-    return ObliqueBuilder(splitter, samples, n_nonzero, *limits.values()), samples, X
+    return ObliqueBuilder(splitter, samples, n_nonzero, Limits(**limits), 0.0), samples, X
 
 
 def directions(n_sets):

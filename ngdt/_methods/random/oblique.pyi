@@ -6,6 +6,7 @@ from typing_extensions import disjoint_base
 
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.tree import Tree
+from ngdt._training.problem import Limits
 
 ROUNDING: float
 
@@ -16,10 +17,7 @@ class ObliqueBuilder:
         splitter: Splitter,
         samples: NDArray[np.int32],
         n_nonzero: int,
-        max_depth: int | None,
-        max_leaf_nodes: int | None,
-        min_samples_split: int,
-        min_samples_leaf: int,
+        limits: Limits,
         min_gain: float,
     ) -> None: ...
     def grow(self, features: NDArray[np.int32], weights: NDArray[np.float64]) -> bool: ...

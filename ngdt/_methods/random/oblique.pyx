@@ -32,8 +32,8 @@ cdef class ObliqueBuilder:
         Samples to grow on, all with positive weights. Reordered in place.
     n_nonzero : int
         Number of features of a direction.
-    max_depth, max_leaf_nodes : int or None
-    min_samples_split, min_samples_leaf : int
+    limits : Limits
+        Of `Problem`.
     min_gain : float
         Least gain of a split.
     """
@@ -55,16 +55,15 @@ cdef class ObliqueBuilder:
     cdef double[:, ::1] _weights
     cdef double[::1] _z
 
-    def __init__(self, Splitter splitter, samples, n_nonzero, max_depth, max_leaf_nodes,
-                 min_samples_split, min_samples_leaf, min_gain):
+    def __init__(self, Splitter splitter, samples, n_nonzero, limits, min_gain):
         cdef Py_ssize_t n = splitter.check_samples(samples)
         self._splitter, self._samples, self._k = splitter, samples, n_nonzero
         self._reader = Reader(splitter.data, n_nonzero < splitter.n_features)
-        self._max_depth = n if max_depth is None else min(n, max_depth)
-        self._max_leaf_nodes = max(n, 1) if max_leaf_nodes is None else max_leaf_nodes
-        self._min_samples_split = max(2, min_samples_split)
+        self._max_depth = limits.depth(n)
+        self._max_leaf_nodes = limits.max_leaf_nodes or max(n, 1)
+        self._min_samples_split = max(2, limits.min_samples_split)
         self._min_gain, self._rounding = min_gain, ROUNDING
-        splitter.limit(min_samples_leaf)
+        splitter.limit(limits.min_samples_leaf)
         self._right_samples, self._z = np.empty(n, dtype=np.int32), np.empty(n)
         self._nodes = np.full((5, 2 * n + 1), -1, dtype=np.int32)
         self._begin, self._end, self._depth, self._child, self._split_of = self._nodes

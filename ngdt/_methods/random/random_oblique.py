@@ -84,11 +84,9 @@ class RandomOblique(InfoGain):
             n_nonzero)
 
         def grow(samples, problem):
-            limits, deadline = problem.limits, problem.control.deadline
+            deadline = problem.control.deadline
             builder = ObliqueBuilder(
-                splitter, samples, n_nonzero, limits.max_depth, limits.max_leaf_nodes,
-                limits.min_samples_split, limits.min_samples_leaf,
-                least_gain(samples, problem))
+                splitter, samples, n_nonzero, problem.limits, least_gain(samples, problem))
             for features, vectors in directions:
                 features = varying[features]
                 weights = vectors / scale[features]
