@@ -12,7 +12,7 @@ from ngdt import Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import Topology
-from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
+from ngdt._methods.soft.epoch import LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt.losses import HuberLoss
@@ -95,7 +95,7 @@ class Case:
             return trainer, weights.T, model
         arguments = Topology(self.tree), weights, *others
         route = (DenseRouting(*arguments) if routing == "matrix"
-                 else SparseRouting(*arguments, CHUNK, self.cutoff))
+                 else SparseRouting(*arguments, self.cutoff))
         trainer = SoftTrainer(route, self.weight, n_threads=n_threads, **self.options)
         return trainer, weights, model
 

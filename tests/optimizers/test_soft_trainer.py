@@ -13,7 +13,7 @@ from helpers import assert_other_threads_run
 from ngdt import Tree
 from ngdt._core.scaling import Scaling
 from ngdt._core.structure import balanced_children
-from ngdt._methods.soft.epoch import CHUNK, LazyTrainer
+from ngdt._methods.soft.epoch import LazyTrainer
 from ngdt._methods.soft.run import _neighbours
 from ngdt.inference import soft_predict_proba
 from ngdt.losses import HuberLoss, LogLoss
@@ -270,8 +270,9 @@ def complete(depth, p=2, k=2, scale=1.0, seed=0):
 @pytest.mark.parametrize("cutoff", [1 / 64, 1 / 100, 0.0099])
 def test_each_level_has_room_for_all_its_visits(cutoff):
     # Coins all the way: down to level 6 all nodes are visited, and from there on all ties go right.
+    # Of the samples, there are more than two chunks.
     tree = complete(12, scale=0.0)
-    case = Case("categorical", 0, tree=tree, n=2 * CHUNK + 5, q=0.0, cutoff=cutoff)
+    case = Case("categorical", 0, tree=tree, n=2 * 128 + 5, q=0.0, cutoff=cutoff)
     trainer, _, model = case.kernel("visits", case.n)
     trainer.epoch(case.order(), *schedule(1.0, 0.0, 1.0, 1.0))
     visited = (np.arange(2**12) + 1) % 64 == 0

@@ -22,7 +22,7 @@ from libc.string cimport memset
 from ngdt._core.samples cimport Sample
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 from ngdt._methods.soft.leaf_model cimport LeafModel, ngdt_adam, ngdt_adam_step
-from ngdt._methods.soft.routing cimport CSRRouting, Routing, ngdt_axpy_f32
+from ngdt._methods.soft.routing cimport CHUNK, CSRRouting, Routing, ngdt_axpy_f32
 
 cdef extern from "soft.h" nogil:
     unsigned int ngdt_flush_tiny() noexcept
@@ -39,7 +39,6 @@ cdef extern from "soft.h" nogil:
 cdef extern from "dot.h" nogil:
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
 
-CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
 cdef int ROWS_PER_TASK = 128        # nodes, whose gradients are one matrix product, or leaves
 cdef int FEATURES_PER_TASK = 256    # of sparse data
 cdef int SLOTS_AHEAD = 4            # of the sample that is read, which are prefetched

@@ -6,6 +6,9 @@ cdef extern from "dot.h" nogil:
     void ngdt_axpy_f32(
         float a, const float *x, const int *indices, Py_ssize_t n, float *w) noexcept
 
+cdef enum:
+    CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
+
 
 cdef class Routing:
     # Soft routing of a mini-batch down a tree, and the way back up.

@@ -251,7 +251,7 @@ cdef class SparseRouting(Routing):
     """
 
     cdef readonly double cutoff
-    cdef int chunk, nowhere
+    cdef int nowhere
     # by chunk and visit
     cdef int32_t[:, ::1] slot
     cdef int32_t[:, ::1] left       # visits of the children, the last where not visited
@@ -265,23 +265,23 @@ cdef class SparseRouting(Routing):
 
     def __init__(
             self, Topology topology, weights, LeafModel model, Samples data, scaling, batch_size,
-            chunk, cutoff):
+            cutoff):
         super().__init__(topology, weights, model, data, scaling, batch_size)
-        cdef Py_ssize_t n_ids = 2 * topology.n_internal + 1, n_chunks = -(-batch_size // chunk)
-        self.cutoff, self.chunk = cutoff, chunk
+        cdef Py_ssize_t n_ids = 2 * topology.n_internal + 1, n_chunks = -(-batch_size // CHUNK)
+        self.cutoff = cutoff
         # A sample reaches as many nodes of a level as there are, but at most so many.
         most = n_ids if cutoff == 0 else 1 + int(1 / cutoff)
         visits = min(n_ids, sum(min(2**level, most) for level in range(topology.max_depth + 1)))
         # Of a chunk: its visits, one that is written without being listed, and the one of value 0
         # that stands for a child that is not visited.
-        capacity = chunk * visits + 2
+        capacity = CHUNK * visits + 2
         self.nowhere = capacity - 1
         self.slot, self.left, self.right = np.empty((3, n_chunks, capacity), dtype=np.int32)
         self.p, self.state, self.reach = np.zeros((3, n_chunks, capacity), dtype=np.float32)
         self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
-        cdef int c = first // self.chunk, m = self.topology.n_internal, i, v
+        cdef int c = first // CHUNK, m = self.topology.n_internal, i, v
         cdef int end = n
         cdef float *value = &self.state[c, 0]
         for i in range(n):
@@ -342,7 +342,7 @@ cdef class SparseRouting(Routing):
 
     cdef void backward(
             self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
-        cdef int c = first // self.chunk, i
+        cdef int c = first // CHUNK, i
         # Before a node is done: M in it, V in its children. After: its gradient, M in them.
         memcpy(&self.state[c, 0], grad_output, n * sizeof(float))
         for i in range(self.topology.n_internal):
@@ -356,7 +356,7 @@ cdef class SparseRouting(Routing):
         cdef Py_ssize_t stride = self.n_features + 1
         memset(out, 0, n_nodes * stride * sizeof(float))
         for i in range(n_nodes):
-            for c in range((n + self.chunk - 1) // self.chunk):
+            for c in range((n + CHUNK - 1) // CHUNK):
                 if self._add_visits(c, node + i, out):
                     touched = True
             out += stride
@@ -383,7 +383,7 @@ cdef class SparseRouting(Routing):
         cdef int leaf, c, i, v
         for leaf in range(first, first + n_leaves):
             i = self.topology.n_internal + leaf
-            for c in range((n + self.chunk - 1) // self.chunk):
+            for c in range((n + CHUNK - 1) // CHUNK):
                 v = self.start[c, i]
                 self.model.accumulate(
                     leaf, &self.slot[c, v], 0, self.count[c, i], &self.state[c, v])

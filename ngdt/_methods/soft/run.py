@@ -15,7 +15,7 @@ from ngdt._core.regression_losses import HuberLoss
 from ngdt._core.search import Topology
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.soft.epoch import CHUNK, NOT_MIXED, LazyTrainer, SoftTrainer
+from ngdt._methods.soft.epoch import NOT_MIXED, LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.control import Pace, set_random_state
@@ -188,7 +188,7 @@ class SoftRun:
             mask[:, -1] = 1.0   # the threshold belongs to no feature, and may be zero by chance
         routing = (
             DenseRouting(topology, self.weights, *arguments) if cutoff is None and not is_sparse
-            else SparseRouting(topology, self.weights, *arguments, CHUNK, cutoff or 0.0))
+            else SparseRouting(topology, self.weights, *arguments, cutoff or 0.0))
         return SoftTrainer(
             routing, self.sample_weight, mask=mask, spatial_penalty=schedule.spatial_penalty,
             neighbour=_neighbours(schedule.image_shape, problem.X.shape[1]), **options)
