@@ -12,7 +12,7 @@ import numpy as np
 
 from ngdt._core.greedy.criterion import Entropy, Misclassification, Variance
 
-from libc.math cimport INFINITY, fmax, fmin, isfinite
+from libc.math cimport INFINITY, fmax, fmin, isfinite, isnan
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
@@ -217,7 +217,7 @@ cdef class Splitter:
     cdef void limit(self, Py_ssize_t min_samples_leaf) noexcept:
         self._moves.min_samples_leaf = min_samples_leaf
         # Weights of cells tell their numbers of samples only if all samples have the same weight.
-        counted = min_samples_leaf <= 1 or self._moves.sample_weight == self._moves.sample_weight
+        counted = min_samples_leaf <= 1 or not isnan(self._moves.sample_weight)
         self.criterion.tally.n = self._n_tags if counted else 0
 
     cdef Cut cut_at(self, const double *z, Py_ssize_t n) noexcept nogil:

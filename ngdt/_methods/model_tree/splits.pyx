@@ -6,7 +6,7 @@ Shapes are not checked, nor the samples in `order`, which come from a sort.
 import numpy as np
 
 from libc.float cimport DBL_MIN
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, isnan
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport dsyrk
@@ -156,7 +156,7 @@ cdef class Cuts:
         return self.side(a, False) + self.side(b, True)
 
     cdef double side(self, Py_ssize_t cut, bint is_right) noexcept nogil:
-        if self.sides[is_right, cut] != self.sides[is_right, cut]:
+        if isnan(self.sides[is_right, cut]):
             self.sides[is_right, cut] = model_error(
                 self.products[cut], self.total, self.work, is_right, self.penalty, self.n_outputs)
         return self.sides[is_right, cut]
@@ -238,7 +238,7 @@ cdef double model_error(
                 row[j] -= factor * pivot[j]
     for i in range(q, d):
         error += max(work[i, i], 0.0)
-    return error if error == error else INFINITY    # products may overflow
+    return INFINITY if isnan(error) else error      # products may overflow
 
 
 def variance_gains(
