@@ -22,13 +22,12 @@ cdef class RegressionLoss(Loss):
 
     Cython subclasses override
 
-    - ``at(value, y)``: the function,
+    - ``at(value, y)``: the function, which is least at y,
     - ``slope(value, y)``: its derivative in the value,
-    - ``best(y)``: the value at which it is least; by default, y,
     - ``fit_leaves``, as in every loss.
 
-    Where the computed function may fail to be monotone by rounding, as with `exp`, `largest` and
-    `smallest` have to allow for it.
+    Where it is least elsewhere, or where the computed function may fail to be monotone by rounding,
+    as with `exp`, they override `largest` and `smallest` instead.
     """
 
     cdef double at(self, double value, double y) noexcept nogil:
@@ -36,9 +35,6 @@ cdef class RegressionLoss(Loss):
 
     cdef double slope(self, double value, double y) noexcept nogil:
         return 0.0
-
-    cdef double best(self, double y) noexcept nogil:
-        return y
 
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
         cdef int t
@@ -59,9 +55,9 @@ cdef class RegressionLoss(Loss):
         cdef double total = 0.0
         cdef int t
         for t in range(k):
-            # A convex function is least at its best value, or at the end of the interval that is
-            # next to it. By `larger` alone, as fmin and fmax are not inlined.
-            total += self.at(larger(lo[t], -larger(-hi[t], -self.best(y[t]))), y[t])
+            # A convex function is least at the target, or at the end of the interval that is next
+            # to it. By `larger` alone, as fmin and fmax are not inlined.
+            total += self.at(larger(lo[t], -larger(-hi[t], -y[t])), y[t])
         return total
 
     cdef void gradient(
