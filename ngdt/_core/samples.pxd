@@ -7,6 +7,12 @@ cdef extern from "dot.h" nogil:
     ctypedef double (*ngdt_dot_sparse)(
         const void *x, const int32_t *indices, Py_ssize_t n, const double *w,
         const int32_t *columns, Py_ssize_t n_w) noexcept nogil
+    double ngdt_dense_f64_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    void ngdt_add_f64_f64(
+        double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
+    void ngdt_axpy_f32(
+        float a, const float *x, const int32_t *indices, Py_ssize_t n, float *w) noexcept
+    void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
 
 
 cdef extern from "differ.h" nogil:

@@ -20,15 +20,12 @@ from libc.stdint cimport uintptr_t
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f32_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
-    double ngdt_dense_f64_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
     double ngdt_dense_f32_f32(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
     double ngdt_sparse_f32_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
     double ngdt_sparse_f64_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
     double ngdt_sparse_f32_f32(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
     ngdt_dot_sparse ngdt_dense_f32_sparse, ngdt_dense_f64_sparse
     ngdt_dot_sparse ngdt_scattered_sparse
-    void ngdt_axpy_f32(
-        float a, const float *x, const int32_t *indices, Py_ssize_t n, float *w) noexcept
     void ngdt_standardize_f32(
         const float *x, const float *center, const float *inverse, Py_ssize_t n,
         float *out) noexcept

@@ -24,12 +24,12 @@ from libc.stdint cimport int32_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from ngdt._core.loss cimport Loss
-from ngdt._core.samples cimport Sample, Samples, Standardizer, axpy, training_sample
+from ngdt._core.samples cimport (
+    Sample, Samples, Standardizer, axpy, ngdt_scale_f32, training_sample)
 from ngdt._core.search cimport Found, LeafBoxes, Search, Topology
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 
 cdef extern from "dot.h" nogil:
-    void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
     double ngdt_norm2_f32(Py_ssize_t n, const float *w) noexcept
 
 # Several: the sample that a thread prefetches is then mostly one that it visits itself.

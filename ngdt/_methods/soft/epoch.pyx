@@ -19,10 +19,10 @@ from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from ngdt._core.samples cimport Sample
+from ngdt._core.samples cimport Sample, ngdt_axpy_f32, ngdt_scale_f32
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 from ngdt._methods.soft.leaf_model cimport LeafModel, ngdt_adam, ngdt_adam_step
-from ngdt._methods.soft.routing cimport CHUNK, CSRRouting, Routing, ngdt_axpy_f32
+from ngdt._methods.soft.routing cimport CHUNK, CSRRouting, Routing
 
 cdef extern from "soft.h" nogil:
     unsigned int ngdt_flush_tiny() noexcept
@@ -35,9 +35,6 @@ cdef extern from "soft.h" nogil:
         float epsilon
     void ngdt_adam_wait(const ngdt_wait *wait, Py_ssize_t n, float *w, float *first,
                         float *second) noexcept
-
-cdef extern from "dot.h" nogil:
-    void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
 
 cdef int ROWS_PER_TASK = 128        # nodes, whose gradients are one matrix product, or leaves
 cdef int FEATURES_PER_TASK = 256    # of sparse data

@@ -2,10 +2,6 @@ from ngdt._core.samples cimport Sample, Samples, Standardizer
 from ngdt._core.search cimport Topology
 from ngdt._methods.soft.leaf_model cimport LeafModel
 
-cdef extern from "dot.h" nogil:
-    void ngdt_axpy_f32(
-        float a, const float *x, const int *indices, Py_ssize_t n, float *w) noexcept
-
 cdef enum:
     CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
 

@@ -27,7 +27,7 @@ from libc.stdint cimport int32_t, uintptr_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport sgemm
 
-from ngdt._core.samples cimport Sample, Samples, axpy, training_sample
+from ngdt._core.samples cimport Sample, Samples, axpy, ngdt_axpy_f32, training_sample
 from ngdt._core.search cimport Topology
 from ngdt._methods.soft.leaf_model cimport LeafModel
 

@@ -15,14 +15,8 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
-from ngdt._core.samples cimport Sample, Samples
+from ngdt._core.samples cimport Sample, Samples, ngdt_add_f64_f64, ngdt_dense_f64_f64
 from ngdt._methods.tao.newton cimport NewtonFit, hinge_curvature, minimiser, stored, violation_of
-
-cdef extern from "dot.h" nogil:
-    double ngdt_dense_f64_f64(
-        const void *x, const int32_t *indices, Py_ssize_t n, const void *w) noexcept
-    void ngdt_add_f64_f64(
-        double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
 
 cdef enum:
     SAMPLES_PER_PRODUCT = 256       # that enter the quadratic model at a time

@@ -19,12 +19,10 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from ngdt._core.samples cimport Sample
+from ngdt._core.samples cimport Sample, ngdt_add_f64_f64
 
 cdef extern from "dot.h" nogil:
     void ngdt_add_f32_f64(
-        double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
-    void ngdt_add_f64_f64(
         double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
 
 cdef int MAX_HALVINGS = 40
