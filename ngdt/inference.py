@@ -379,7 +379,7 @@ def is_monotone(model, monotonic_cst=None, *, output=None):
     Parameters
     ----------
     model : Tree, list of Tree, or fitted estimator
-        With constant leaves or, of one column, linear ones that share their slopes; an estimator is
+        With constant leaves, or linear ones that share their slopes; an estimator is
         a tree, a forest or boosting of ngdt. Trees in a list predict the mean of their values or,
         for two classes, of their probabilities.
     monotonic_cst : array-like of int or dict of int, default=None
@@ -495,8 +495,10 @@ def _checked_tree(tree, output, is_of_classifier=False):
         raise ValueError(
             f"output must be one of the outputs of the tree, 0..{tree.n_outputs - 1}, or None if "
             f"there are one or two, got {output!r}")
-    has_column = not is_of_classifier and (tree.n_outputs == 1 or output is not None)
-    if not (has_column and shares_slopes(tree)):
+    # Probabilities of one of several classes, and differences of clipped columns, are not linear.
+    is_linear = not is_of_classifier if output is not None else (
+        tree.n_outputs == 1 or tree.ranges is None)
+    if not (is_linear and shares_slopes(tree)):
         _check_constant(tree)
     return with_one_output(tree, output, is_of_classifier)
 

@@ -17,7 +17,7 @@ def with_one_output(tree, output, is_classifier):
     Parameters
     ----------
     tree : Tree
-        With constant leaves, or with linear ones if `output` is a column of the values.
+        With constant leaves, or with linear ones if `output` is None or a column of the values.
     output : int or None
         As for `monotone_output`.
     is_classifier : bool
@@ -29,7 +29,7 @@ def with_one_output(tree, output, is_classifier):
     """
     if tree.slopes is not None:
         return tree if tree.n_outputs == 1 else tree.replace(**{
-            name: None if each is None else each[:, [output]]
+            name: None if each is None else monotone_output(each, output)[:, None]
             for name, each in tree.leaf_arrays().items()})
     values = softmax(tree.values, axis=1) if is_classifier and output is not None else tree.values
     return tree.replace(values=monotone_output(values, output)[:, None])

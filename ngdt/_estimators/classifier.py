@@ -80,8 +80,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the probability of the second of two classes must not fall where
         the column rises, -1 if it must not rise, 0 otherwise; a dict gives columns by name, the
-        others are 0. It holds for all inputs: see :ref:`monotone`. Leaves must be constant, and
-        columns of categories must be 0.
+        others are 0. It holds for all inputs: see :ref:`monotone`. Columns of categories must be 0.
+        Linear leaves share their slopes.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose

@@ -15,7 +15,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult
-from ngdt._training.shared_slopes import put_back
+from ngdt._training.shared_slopes import constant_of, put_back
 from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt.losses import LogLoss, SquaredLoss
@@ -151,9 +151,9 @@ def described_in_order(estimator, tree):
         leaf = places(before, tree)[before.n_internal:] - tree.n_internal
         weight = captions_of(estimator).leaf_weights
         weight = np.maximum(weight, _MIN_WEIGHT * weight.sum())
+        values = constant_of(before).values[:, 0]
         tree = put_back(tree.replace(values=(
-            np.bincount(leaf, weight * before.values[:, 0]) / np.bincount(leaf, weight))[:, None]),
-            before)
+            np.bincount(leaf, weight * values) / np.bincount(leaf, weight))[:, None]), before)
     fitted = describe_collapsed(estimator, tree)
     ordered = _in_order(estimator, tree, fitted["_sample_summary"], fitted["_n_node_samples"])
     return fitted if ordered is tree else describe_collapsed(estimator, ordered)
@@ -167,8 +167,9 @@ def _in_order(estimator, tree, summary, n_node_samples):
     weight = summary.leaf_weights
     if weight is None:
         weight = n_node_samples[tree.n_internal:]
-    loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
-    constant = tree.replace(values=tree.values)
+    # Log-odds of leaves with slopes are numbers as others are.
+    loss = LogLoss() if is_classifier(estimator) and tree.slopes is None else SquaredLoss()
+    constant = tree if tree.slopes is None else constant_of(tree)
     ordered = nearest_monotone(constant, estimator._directions_of(None), weight, loss)
     return tree if ordered is constant else put_back(ordered, tree)
 

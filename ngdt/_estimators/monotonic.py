@@ -72,8 +72,4 @@ def resolve_directions(estimator, fitted):
             "monotonic_cst is for one target, or for two classes, of which it orders the "
             "probability of the second, but y has more: use monotonic_cst=None, or an estimator "
             "for each")
-    if is_classifier(estimator) and estimator.leaf not in ("auto", "constant"):
-        raise ValueError(
-            f"monotonic_cst needs constant leaves for classes, but leaf={estimator.leaf!r}: use "
-            "leaf='constant'")
     return directions

@@ -66,8 +66,7 @@ def resolve_given_tree(tree, problem, encoder):
 def resolve_leaves(estimator, table, problem):
     """The leaves that an estimator asks for.
 
-    "auto" means constant ones where something else than the default competes, and where
-    probabilities are monotone.
+    "auto" means constant ones where something else than the default competes.
 
     Parameters
     ----------
@@ -81,8 +80,7 @@ def resolve_leaves(estimator, table, problem):
     Leaves
     """
     is_default = is_auto(estimator.init) and is_auto(estimator.optimizer)
-    is_constant = problem.directions is not None and problem.loss.is_classifier
-    if is_auto(estimator.leaf) and (is_constant or not is_default):
+    if is_auto(estimator.leaf) and not is_default:
         return CONSTANT
     if isinstance(estimator.leaf, str):
         return Leaves(estimator.leaf)

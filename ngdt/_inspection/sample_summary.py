@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from ngdt._core.structure import constant_predictions
 from ngdt._core.tree import Tree
 from ngdt._util.arrays import group_matrix
 
@@ -120,7 +121,10 @@ class SampleSummary:
         if self.leaf_weights is not None:
             weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
         if is_linear and self.probabilities is not None:
-            probabilities = softmax(tree.values, axis=1)    # of the new leaves, which are constant
+            # Those of new leaves are constant, or follow from the means of the samples.
+            probabilities = np.where(
+                np.isnan(constant_predictions(tree)), share @ self.probabilities / np.maximum(
+                    share.sum(axis=1), 1)[:, None], softmax(tree.values, axis=1))
             probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
                 self.probabilities[is_kept[m:]])
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],

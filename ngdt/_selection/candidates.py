@@ -166,6 +166,8 @@ def _steps(*steps, **parameters):
 def _logistic_candidates(problem, leaves):
     """Trees with a logistic regression in each leaf, or in the only one."""
     linear, is_only = leaves.linear, leaves.kind == "linear"
+    if problem.directions is not None:
+        return [_tao(policy.CLASS_C, linear, name="linear, tao"), *_shared(linear)]
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
     found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_models(problem, True)
@@ -173,6 +175,12 @@ def _logistic_candidates(problem, leaves):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))
     return [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")] if is_only else found
+
+
+def _shared(linear):
+    """A single leaf, and the pruned tree with leaves that share their slopes."""
+    return [Candidate("linear model", SingleLeaf(), (linear,)),
+            Candidate("linear", "pruned", (linear,))]
 
 
 def _model_tree(linear):
@@ -186,9 +194,7 @@ def _regression_candidates(problem, leaves):
     if leaves.kind == "constant":
         return [*_constant_candidates(problem), pruned]
     if problem.directions is not None:
-        single = Candidate("linear model", SingleLeaf(), (linear,))
-        found = [*_monotone_candidates(problem, (linear,), "linear, "), single,
-                 Candidate("linear", "pruned", (linear,))]
+        found = _monotone_candidates(problem, (linear,), "linear, ") + _shared(linear)
         return found if is_only else [*found, pruned]
     if not takes_models(problem):
         found = [Candidate("linear", "pruned", (linear,)),

@@ -5,13 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
+from sklearn.base import is_classifier
+from sklearn.metrics import log_loss
 
 from helpers import make_problem
-from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
 from ngdt._core.structure import shares_slopes
+from ngdt._inspection.captions import captions_of
 from ngdt._methods.linear_leaves.models import ScaledSamples
-from ngdt._methods.linear_leaves.shared import with_shared_slopes
+from ngdt._methods.linear_leaves.shared import fit_shared
 from ngdt._training.shared_slopes import put_back, split_off
 from ngdt._training.size_limits import enforce_limits
 from ngdt.inference import is_monotone
@@ -37,11 +45,12 @@ def shared_tree(random, n_features=3):
         values=tree.values, slopes=np.tile(slopes, (tree.n_leaves, 1, 1)), ranges=ranges)
 
 
-def random_problem(random, directions, n=60):
+def random_problem(random, directions, loss="squared_error", n=60):
     X = random.normal(size=(n, len(directions))) * [1.0, 10.0, 0.1][:len(directions)]
     y = X @ random.normal(size=X.shape[1]) + random.normal(size=n)
     weight = random.choice([1.0, 2.0], n)
-    return make_problem(X, y, "squared_error", weight, directions=directions)
+    return make_problem(X, y > 0 if loss == "log_loss" else y, loss, weight,
+                        n_outputs=2 if loss == "log_loss" else 1, directions=directions)
 
 
 @given(SEEDS, st.sampled_from([0.0, 1.0, 10.0]))
@@ -50,7 +59,7 @@ def test_slopes_are_the_best_of_those_in_the_directions(seed, penalty):
     directions = random_directions(random, 3)
     problem, tree = random_problem(random, directions), random_tree(random)
     data = ScaledSamples(problem, np.arange(3))
-    fitted = with_shared_slopes(tree, data, penalty)
+    fitted = fit_shared(tree, data, penalty)
     leaf = problem.apply(tree, problem.training_samples)
     Z, root = data.read(problem.training_samples), np.sqrt(data.weight)
     # An intercept for each leaf, and rows for the penalty. What may have any sign is a difference.
@@ -69,19 +78,54 @@ def test_slopes_are_the_best_of_those_in_the_directions(seed, penalty):
     assert fitted.slopes is None or shares_slopes(fitted)
 
 
-@given(SEEDS, st.booleans())
-def test_trees_become_monotone(seed, clip):
+@given(SEEDS, st.sampled_from([0.5, 10.0]))
+def test_slopes_and_constants_of_classes_minimise_the_log_loss(seed, penalty):
     random = np.random.default_rng(seed)
     directions = random_directions(random, 3)
-    problem = random_problem(random, directions)
+    problem, tree = random_problem(random, directions, "log_loss", 200), random_tree(random)
+    leaf = problem.apply(tree, problem.training_samples)
+    # Some of both classes in each leaf, so that no constant is infinite.
+    y = random.permutation(np.arange(200) % 2)
+    y[:50] = problem.y[:50, 0]
+    share = np.bincount(leaf, y, tree.n_leaves) / np.maximum(1, np.bincount(
+        leaf, minlength=tree.n_leaves))
+    is_pure = (share < 0.05) | (share > 0.95)
+    weight = np.where(is_pure[leaf], 0.0, problem.sample_weight)
+    problem = problem.replace(y=y[:, None].astype(float), sample_weight=weight)
+    data = ScaledSamples(problem, np.arange(3))
+    fitted = fit_shared(tree, data, penalty, shrink=False)
+    Z, k = data.read(np.arange(200)), tree.n_leaves
+
+    def objective(parts):
+        margin = (2 * y - 1) * (parts[leaf] + Z @ parts[k:])
+        return data.weight @ np.logaddexp(0.0, -margin) + 0.5 * penalty * parts[k:] @ parts[k:]
+
+    best = minimize(objective, np.zeros(k + 3), method="L-BFGS-B", bounds=[(None, None)] * k + [
+        (0.0 if d > 0 else None, 0.0 if d < 0 else None) for d in directions])
+    slopes = np.zeros(3)
+    if fitted.slopes is not None:
+        assert shares_slopes(fitted)
+        np.testing.assert_array_equal(fitted.slopes[:, 0], -fitted.slopes[:, 1])
+        slopes = 2.0 * fitted.slopes[0, 1] * data.scale
+        assert (slopes * directions >= 0.0).all()
+        constants = 2.0 * (fitted.values + fitted.slopes @ data.center)[:, 1]
+        assert objective(np.append(constants, slopes)) <= best.fun + 1e-3
+    np.testing.assert_allclose(slopes, best.x[k:], atol=0.02)
+
+
+@given(SEEDS, st.booleans(), st.sampled_from(["squared_error", "log_loss"]))
+def test_trees_become_monotone(seed, clip, loss):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, 3)
+    problem = random_problem(random, directions, loss)
     optimizer = LinearLeaves(clip=clip)
-    tree = optimizer.optimize(random_tree(random), problem).tree
+    tree = optimizer.optimize(random_tree(random, n_outputs=problem.n_outputs), problem).tree
     tree = enforce_limits(tree, problem)
     assert is_monotone(tree, directions) == (True, None)
     assert violations_of_random_pairs(random, tree, directions) == 0
     assert enforce_limits(tree, problem) is tree
     predicted = tree.predict(problem.X)
-    if clip:
+    if clip and loss == "squared_error":
         assert problem.y.min() <= predicted.min() <= predicted.max() <= problem.y.max()
 
 
@@ -182,6 +226,38 @@ def test_leaves_follow_far_targets_that_a_feature_tells():
     assert is_monotone(again.fit(X, y)) == (True, None)
 
 
+@pytest.mark.parametrize("leaf", ["auto", "linear"])
+def test_probabilities_are_monotone(leaf):
+    X, y = data()
+    y = y > 1
+    tree = ObliqueTreeClassifier(leaf=leaf, monotonic_cst=CST, random_state=0).fit(X[:200], y[:200])
+    constant = ObliqueTreeClassifier(monotonic_cst=CST, random_state=0).fit(X[:200], y[:200])
+    assert is_monotone(tree) == (True, None)
+    with pytest.raises(ValueError, match="tree must have constant leaves"):
+        is_monotone(tree, output=0)
+    losses = [log_loss(y[200:], each.predict_proba(X[200:])) for each in (tree, constant)]
+    assert shares_slopes(tree.tree_)
+    assert losses[0] < losses[1]
+    tree.set_params(warm_start=True, optimizer="tao").fit(X, y)
+    assert shares_slopes(tree.tree_)
+    assert is_monotone(refit_leaves(tree, X[100:], y[100:])) == (True, None)
+
+
+@given(SEEDS)
+def test_edits_of_classes_keep_slopes_and_the_order(seed):
+    random = np.random.default_rng(seed)
+    X, y = data()
+    model = ObliqueTreeClassifier(
+        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model.fit(X, y + random.normal(size=len(y)) > 1, random.choice([1.0, 2.0], len(y)))
+    pruned = prune_at(model, np.flatnonzero(random.random(model.tree_.n_internal) < 0.4))
+    assert is_monotone(pruned) == (True, None)
+    np.testing.assert_array_equal(pruned.tree_.slopes[0], model.tree_.slopes[0])
+    # What is told of a leaf is the mean probability of its samples.
+    told = captions_of(pruned).node_predictions()[0, 1]
+    assert told == pytest.approx(model.predict_proba(X)[:, 1].mean(), abs=0.1)
+
+
 @given(SEEDS)
 def test_edits_keep_slopes_and_the_order(seed):
     random = np.random.default_rng(seed)
@@ -204,10 +280,11 @@ def test_edits_keep_slopes_and_the_order(seed):
         model.tree_.values[:, 0], weights=model._sample_summary.leaf_weights), rtol=1e-9)
 
 
-def test_pruned_forests_stay_monotone():
+@pytest.mark.parametrize("kind", [ObliqueForestRegressor, ObliqueForestClassifier])
+def test_pruned_forests_stay_monotone(kind):
     X, y = data()
-    forest = ObliqueForestRegressor(
-        3, leaf="linear", monotonic_cst=CST, optimizer="tao", max_depth=4, random_state=0)
+    y = y > 1 if is_classifier(kind()) else y
+    forest = kind(3, leaf="linear", monotonic_cst=CST, optimizer="tao", max_depth=4, random_state=0)
     forest.fit(X, y)
     assert shares_slopes(forest[0].tree_)
     pruned = prune_forest(forest, X[::2], y[::2], tol=0.2)

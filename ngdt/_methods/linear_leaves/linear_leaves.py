@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from ngdt._methods.finishing.shrink_leaves import ShrinkLeaves
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, chosen_by_lasso, most_correlated
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, node_type, with_models
-from ngdt._methods.linear_leaves.shared import with_shared_slopes
+from ngdt._methods.linear_leaves.shared import fit_shared
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.control import SILENT
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.progress import OptimizerResult
-from ngdt._training.shared_slopes import put_back, split_off
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.arrays import least
 from ngdt._util.validation import AUTO, error_prefix
@@ -46,8 +44,8 @@ class LinearLeaves(Optimizer):
     If the tree has linear leaves already, as `Annealed` makes them, the model of each leaf is drawn
     to the one that it has.
 
-    With `monotonic_cst`, for regression only, all leaves share their slopes, none of which is
-    against its direction, and the range of all targets.
+    With `monotonic_cst`, all leaves share their slopes, none of which is against its direction, and
+    the range of all targets.
 
     Parameters
     ----------
@@ -128,10 +126,6 @@ class LinearLeaves(Optimizer):
             raise ValueError(
                 f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
                 "leaves")
-        if problem.directions is not None and problem.loss.is_classifier:
-            raise ValueError(
-                "monotonic_cst needs constant leaves for classes: use leaf='constant' and no "
-                "optimizer with linear leaves")
         if not (isinstance(self.features, str) and self.features in SETS_OF_FEATURES):
             self._check_features(problem.X.shape[1])
 
@@ -170,8 +164,9 @@ class LinearLeaves(Optimizer):
         data = ScaledSamples(problem, self.used_features(tree, problem))
         if not len(data.features):
             return problem.refit_leaves(tree)
-        if problem.directions is not None and not problem.loss.is_classifier:
-            return self._share_slopes(tree, problem, data)
+        if problem.directions is not None:
+            penalty = _SHARED_PENALTY if self.penalty == "auto" else self.penalty
+            return fit_shared(tree, data, penalty, shrink=self.shrink, clip=self.clip)
         prior = None
         if tree.slopes is not None:
             prior = tree.slopes[:, :, data.features] * data.scale
@@ -184,16 +179,6 @@ class LinearLeaves(Optimizer):
                             np.array([penalty], dtype=np.float64),
                             activity=activity.part(activity.left), **options)
         return with_models(tree, data, models, clip=self.clip)
-
-    def _share_slopes(self, tree, problem, data):
-        """The tree whose leaves share their slopes, in the directions of a problem."""
-        tree = with_shared_slopes(
-            tree, data, _SHARED_PENALTY if self.penalty == "auto" else self.penalty, self.clip)
-        constant, rest = split_off(tree, problem)
-        rest = rest.replace(sample_weight=data.weight)      # so that five samples are five
-        fitted = ShrinkLeaves().optimize(constant, rest).tree if self.shrink else (
-            rest.refit_leaves(constant))
-        return put_back(fitted, tree)
 
     def used_features(self, tree, problem):
         """Indices of the features that leaves use."""

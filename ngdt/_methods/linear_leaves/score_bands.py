@@ -78,8 +78,7 @@ class ScoreBands(Initializer):
                 f"score bands are for {what} and the "
                 f"{'log' if problem.loss.is_classifier else 'squared'} loss, got "
                 f"{problem.n_outputs} and loss={problem.loss}: choose another init")
-        # With directions, bands have no linear leaves.
-        LinearLeaves(features=self.features).check(problem.replace(directions=None))
+        LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
         single = SingleLeaf().initialize(problem)
@@ -102,9 +101,9 @@ class ScoreBands(Initializer):
 
         With directions, features whose weights are against them leave, until no others are.
         """
-        linear = LinearLeaves(features=self.features)
+        linear, free = LinearLeaves(features=self.features), problem.replace(directions=None)
         while True:
-            model = linear.fit_leaves(single, problem)
+            model = linear.fit_leaves(single, free)
             if model.slopes is None:
                 return None, None
             # Of two classes: the difference of their logits.
