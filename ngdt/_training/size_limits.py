@@ -36,12 +36,16 @@ def enforce_limits(tree, problem):
     Tree
         The tree itself if it is within all limits.
     """
-    if problem.directions is not None:
-        constant, rest = split_off(tree, problem)
-        small = merge_same_leaves(monotone_leaves(enforce_limits(
-            straighten(constant, rest), rest.replace(directions=None)), rest))
-        return tree if small is constant else put_back(small, tree)
+    if problem.directions is None:
+        return _limited(tree, problem, problem)
+    constant, rest = split_off(tree, problem)
+    small = _limited(straighten(constant, rest), problem, rest)
+    small = merge_same_leaves(monotone_leaves(small, rest))
+    return tree if small is constant else put_back(small, tree)
 
+
+def _limited(tree, problem, rest):
+    """The tree within the limits of a problem, with leaves for what slopes leave of its targets."""
     def at_leaves(tree):
         targets = targets_at_leaves(tree, problem)
         return np.bincount(targets.leaf, minlength=tree.n_leaves), targets
@@ -49,7 +53,7 @@ def enforce_limits(tree, problem):
     small = subtree_within_limits(_numbered(tree), problem.limits, at_leaves)
     if small.n_leaves == tree.n_leaves:
         return tree
-    return _with_values(small, tree, problem)
+    return _with_values(small, tree, rest)
 
 
 def subtree_within_limits(tree, limits, at_leaves):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize, nnls
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import log_loss
 
 from helpers import make_problem
@@ -256,6 +256,17 @@ def test_edits_of_classes_keep_slopes_and_the_order(seed):
     # What is told of a leaf is the mean probability of its samples.
     told = captions_of(pruned).node_predictions()[0, 1]
     assert told == pytest.approx(model.predict_proba(X)[:, 1].mean(), abs=0.1)
+
+
+def test_the_pruning_path_tells_the_number_of_leaves():
+    X, y = data()
+    model = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    alphas = model.cost_complexity_pruning_path(X, y).ccp_alphas
+    n_leaves = [clone(model).set_params(ccp_alpha=1.0001 * alpha).fit(X, y).get_n_leaves()
+                for alpha in alphas]
+    assert n_leaves == list(range(len(alphas), 0, -1))
+    assert len(alphas) > 4
 
 
 @given(SEEDS)
