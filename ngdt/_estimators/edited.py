@@ -15,7 +15,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult
-from ngdt._training.shared_slopes import constant_of, put_back
+from ngdt._training.shared_slopes import constant_of, put_back, split_off
 from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
 from ngdt.losses import LogLoss, SquaredLoss
@@ -107,16 +107,16 @@ class EditsTree:
         before = fitted["_targets"].scale_leaf_values(self.tree_, problem.loss)
         samples = problem.training_samples
         n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
-        tree, near = before.replace(values=before.values), problem.near
-        if before.slopes is None:
-            tree = near.refit_leaves(tree)
+        is_empty, near = n_samples == 0, problem.near
+        if before.slopes is None or (problem.directions is not None and is_empty.any()):
+            # With other slopes, leaves without samples that share them would predict otherwise.
+            constant, rest = split_off(before, near)
+            tree = put_back(rest.refit_leaves(constant), before)
         else:
             linear_leaves = clone(_linear_leaves(self, problem)).set_params(
                 clip=before.ranges is not None)
             linear_leaves.check(problem)
-            tree = linear_leaves.fit_leaves(tree, near)
-        # Slopes that leaves share are those of all.
-        is_empty = (n_samples == 0) & (problem.directions is None or before.slopes is None)
+            tree = linear_leaves.fit_leaves(before.replace(values=before.values), near)
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
         result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
         fitted = fitted | describe(problem, result, fitted)

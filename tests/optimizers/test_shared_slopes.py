@@ -291,6 +291,20 @@ def test_edits_keep_slopes_and_the_order(seed):
         model.tree_.values[:, 0], weights=model._sample_summary.leaf_weights), rtol=1e-9)
 
 
+@given(SEEDS)
+def test_leaves_without_samples_keep_their_predictions(seed):
+    random = np.random.default_rng(seed)
+    X, y = data()
+    model = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    leaf = model.fit(X, y).apply(X)
+    some = np.isin(leaf, random.choice(np.unique(leaf), 3, replace=False))
+    # The targets keep the order of the leaves, which draws none without samples to another value.
+    again = refit_leaves(model, X[some], model.predict(X[some]))
+    np.testing.assert_allclose(again.predict(X[~some]), model.predict(X[~some]), rtol=1e-9)
+    assert again.get_n_leaves() == model.get_n_leaves()
+
+
 @pytest.mark.parametrize("kind", [ObliqueForestRegressor, ObliqueForestClassifier])
 def test_pruned_forests_stay_monotone(kind):
     X, y = data()
