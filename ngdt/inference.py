@@ -409,7 +409,8 @@ def is_monotone(model, monotonic_cst=None, *, output=None):
     For pairs of leaves whose outputs are out of order, a linear program searches for samples that
     reach one leaf and, further on, the other one, unless splits on single features, or the split at
     which they part, exclude it. The time grows with the number of these pairs: at worst with the
-    square of the number of leaves. Rounding errors may allow neither a proof nor a pair.
+    square of the number of leaves. Rounding errors may allow neither a proof nor a pair, nor may
+    slopes that outweigh what the values of leaves differ by.
 
     The mean of several trees is proved to be monotone if each tree is. That suffices, but is not
     needed: a rise of one tree may outweigh the fall of another. Where a tree falls, the mean is

@@ -51,9 +51,9 @@ def refute(tree, direction):
         proof nor a pair.
     pair : ndarray of shape (2, n_features), or None
     """
-    pair = None if tree.slopes is None else _against_slopes(tree, direction)
-    if pair is not None:
-        return False, pair
+    if tree.slopes is not None and (tree.slopes[0, 0] * direction < 0.0).any():
+        pair = _against_slopes(tree, direction)
+        return (None if pair is None else False), pair
     climbs, score = Climbs(tree, direction), tree.values[:, 0]
     low, high = np.nonzero(climbs.possible & (score[:, None] > score))
     is_proved = True
@@ -73,13 +73,12 @@ def refute(tree, direction):
 
 def _against_slopes(tree, direction):
     """Two samples so far apart that slopes against their directions outweigh all else, or None."""
-    wrong = tree.slopes[0, 0] * direction < 0.0
-    if not wrong.any():
-        return None
-    j = np.abs(np.where(wrong, tree.slopes[0, 0], 0.0)).argmax()
+    fall = -tree.slopes[0, 0] * direction
+    j = fall.argmax()
     size = np.abs(tree.values).max() + (0.0 if tree.ranges is None else np.abs(tree.ranges).max())
     far = np.zeros(tree.n_features)
-    far[j] = direction[j] * 4.0 * (size or 1.0) / abs(tree.slopes[0, 0, j])
+    with np.errstate(over="ignore"):
+        far[j] = direction[j] * 4.0 * (size or 1.0) / fall[j]
     pair = np.stack([-far, far])
     return pair if is_out_of_order([tree], pair) else None
 
@@ -122,7 +121,7 @@ def refute_mean(trees, k, pair, is_log_odds):
     Parameters
     ----------
     trees : list of Tree
-        With one output, and constant leaves.
+        With one output, and leaves as for `refute`.
     k : int
         The tree of which the samples are known.
     pair : ndarray of shape (2, n_features)
@@ -145,7 +144,7 @@ def refute_mean(trees, k, pair, is_log_odds):
     place = np.searchsorted(every, own)
     part = np.unique(np.concatenate([[0.0, 1.0], middle[place], middle[place + 1]]))
     samples = np.vstack([low + part[:-1, None] * (high - low), high])
-    mean = _mean(trees, samples, is_log_odds)
+    mean = _outputs(trees, samples, is_log_odds).mean(axis=0)
     last = (np.maximum.accumulate(mean) - mean).argmax()
     found = samples[[mean[:last + 1].argmax(), last]]
     return found if is_out_of_order(trees, found, is_log_odds) else None
@@ -168,11 +167,11 @@ def is_out_of_order(trees, pair, is_log_odds=False):
     if len(trees) == 1:
         before, after = trees[0].predict(pair)[:, 0]
         return bool(before > after)
-    before, after = _mean(trees, pair, is_log_odds)
-    size = 1.0 if is_log_odds else max(np.abs(tree.values).max() for tree in trees)
-    return bool(before - after > _ROUNDING * size)
+    outputs = _outputs(trees, pair, is_log_odds)
+    before, after = outputs.mean(axis=0)
+    return bool(before - after > _ROUNDING * np.abs(outputs).max())
 
 
-def _mean(trees, samples, is_log_odds):
+def _outputs(trees, samples, is_log_odds):
     scores = np.array([tree.predict(samples)[:, 0] for tree in trees])
-    return (expit(scores) if is_log_odds else scores).mean(axis=0)
+    return expit(scores) if is_log_odds else scores

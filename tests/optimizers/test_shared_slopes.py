@@ -15,6 +15,7 @@ from ngdt import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    Tree,
 )
 from ngdt._core.structure import shares_slopes
 from ngdt._inspection.captions import captions_of
@@ -142,6 +143,25 @@ def test_a_proof_or_a_pair_agrees_with_a_grid(seed):
         assert (low == high)[directions == 0].all()
         first, last = output_of(tree, np.array(pair))
         assert first > last
+
+
+def single_leaf(value, slope):
+    return Tree(np.empty((0, 1)), [], [], [], [[value]], slopes=[[[slope]]])
+
+
+def test_a_slope_that_no_sample_shows_is_no_proof():
+    assert is_monotone(single_leaf(1e10, -1e-300), [1]) == (None, None)
+    assert is_monotone(single_leaf(1e10, 1e-300), [1]) == (True, None)
+
+
+@given(SEEDS)
+def test_rounding_of_a_mean_is_no_fall(seed):
+    random = np.random.default_rng(seed)
+    slopes = np.round(random.normal(size=3) * 10.0**random.integers(0, 6, 3))
+    slopes = np.append(slopes, -slopes.sum())       # the mean is constant
+    trees = [single_leaf(random.normal(), slope) for slope in slopes]
+    assert is_monotone(trees, [1])[0] is not False
+    assert is_monotone([*trees, single_leaf(0.0, -1.0)], [1])[0] is False
 
 
 @given(SEEDS)
