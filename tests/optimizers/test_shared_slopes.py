@@ -79,6 +79,14 @@ def test_slopes_are_the_best_of_those_in_the_directions(seed, penalty):
     assert fitted.slopes is None or shares_slopes(fitted)
 
 
+def test_no_used_feature_has_a_direction():
+    X, y = data()
+    model = ObliqueTreeRegressor(2, leaf=LinearLeaves(features=[2, 3]), monotonic_cst=CST)
+    assert is_monotone(model.fit(X, y)) == (True, None)
+    assert shares_slopes(model.tree_)
+    assert model.tree_.slopes[:, :, 2].all()
+
+
 @given(SEEDS, st.sampled_from([0.5, 10.0]))
 def test_slopes_and_constants_of_classes_minimise_the_log_loss(seed, penalty):
     random = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import lsq_linear
+from scipy.optimize import nnls
 
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.finishing.shrink_leaves import ShrinkLeaves
@@ -109,7 +109,13 @@ def _solve(squares, zy, penalty, direction):
     least = _RIDGE * squares.diagonal().max(initial=0.0)
     if not (0.0 < least < np.inf and np.isfinite(zy).all() and penalty < np.inf):
         return np.zeros_like(zy)
-    factor = cholesky(squares + max(penalty, least) * np.eye(len(zy)))
-    low, high = np.where(direction > 0, 0.0, -np.inf), np.where(direction < 0, 0.0, np.inf)
-    solved = lsq_linear(factor, solve_triangular(factor, zy, trans="T"), (low, high), "bvls")
-    return np.clip(solved.x, low, high)
+    # The free slopes come first: the triangle below theirs is the problem of the others alone.
+    order, m = np.argsort(direction != 0, kind="stable"), np.count_nonzero(direction == 0)
+    factor = cholesky((squares + max(penalty, least) * np.eye(len(zy)))[np.ix_(order, order)])
+    target, sign = solve_triangular(factor, zy[order], trans="T"), direction[order[m:]]
+    slopes = np.empty(len(zy))
+    if len(sign):       # SciPy crashes where there is nothing to solve
+        slopes[m:] = sign * nnls(
+            factor[m:, m:] * sign, target[m:], maxiter=100 * len(sign))[0]
+    slopes[:m] = solve_triangular(factor[:m, :m], target[:m] - factor[:m, m:] @ slopes[m:])
+    return slopes[np.argsort(order)]
