@@ -60,8 +60,8 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets trees with linear leaves and a ridge
         regression compete with the others if neither `init` nor `optimizer` is given, and is
-        "constant" otherwise. :class:`ngdt.optimizers.LinearLeaves` is "linear", with its features
-        and penalty.
+        "constant" otherwise, and with `monotonic_cst`. :class:`ngdt.optimizers.LinearLeaves` is
+        "linear", with its features and penalty.
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the prediction must not fall where the column rises, -1 if it
         must not rise, 0 otherwise, as for `ObliqueTreeRegressor`: each tree is monotone, and so is

@@ -47,7 +47,8 @@ def split_off(tree, problem):
         raise ValueError(
             "monotonic_cst needs leaves that are constant or share slopes in its directions, but "
             "those of the trained tree have slopes of their own: use leaf='constant' or 'linear', "
-            "no optimizer with linear leaves but LinearLeaves, and an init with constant leaves")
+            "no optimizer with linear leaves but LinearLeaves as the last one, and an init with "
+            "constant leaves")
     constant, by_slopes = constant_of(tree), products(slopes, problem)
     if not problem.loss.is_classifier:
         return constant, problem.replace(y=problem.y - by_slopes)
