@@ -72,7 +72,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         problem = run.begin(X, y, sample_weight, validation, resume=resume,
                             checkpoint=self.checkpoint, before=self.tree_ if resume else None)
         leaves = resolve_leaves(self, run.fitted["_table"], problem)
-        optimizers = resolve_optimizers(self, leaves)
+        optimizers = resolve_optimizers(self, leaves, problem.directions is not None)
         if is_auto(self.init) and not resume and (
                 is_auto(self.optimizer) or (optimizers and is_auto(self.validation_fraction))):
             run.result = best_tree(

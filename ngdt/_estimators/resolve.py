@@ -91,7 +91,7 @@ def resolve_leaves(estimator, table, problem):
     return Leaves("linear", linear)
 
 
-def resolve_optimizers(estimator, leaves=CONSTANT):
+def resolve_optimizers(estimator, leaves=CONSTANT, is_monotone=False):
     """The optimizers that the parameters of an estimator mean, in order.
 
     An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
@@ -102,6 +102,8 @@ def resolve_optimizers(estimator, leaves=CONSTANT):
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
     leaves : Leaves, default=CONSTANT
+    is_monotone : bool, default=False
+        Whether leaves have no slopes of their own, as those of monotone trees.
 
     Returns
     -------
@@ -110,8 +112,7 @@ def resolve_optimizers(estimator, leaves=CONSTANT):
     if leaves.kind != "linear":
         return _resolve_constant(estimator)
     is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
-    # Leaves of a monotone tree have no slopes of their own.
-    if is_annealed and not is_classifier(estimator) and estimator.monotonic_cst is None:
+    if is_annealed and not is_classifier(estimator) and not is_monotone:
         return [Annealed(leaf="linear"), leaves.linear]
     return [*_resolve_constant(estimator), leaves.linear]
 

@@ -146,7 +146,8 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         if self._is_default:
             fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
             return
-        optimizers = kinds[0].optimizers if kinds else resolve_optimizers(self, leaves)
+        optimizers = kinds[0].optimizers if kinds else resolve_optimizers(
+            self, leaves, problem.directions is not None)
         given = self._given(problem, sampling, optimizers, fitted)
         growth.add([(given, sampling, seed) for seed in seeds])
 

@@ -179,10 +179,14 @@ def test_files_and_clones_keep_the_parameter(tmp_path):
     assert loaded.tree_ == model.tree_
 
 
-def test_zeros_are_no_constraints():
+@pytest.mark.usefixtures("short_soft_training")
+@pytest.mark.parametrize("parameters", [
+    {}, {"optimizer": "annealed", "leaf": "linear", "max_depth": 2, "validation_fraction": None}],
+    ids=str)
+def test_zeros_are_no_constraints(parameters):
     X, y = (each[:150] for each in diabetes())
-    free = ObliqueTreeRegressor(random_state=0).fit(X, y)
-    zeros = ObliqueTreeRegressor(random_state=0, monotonic_cst=np.zeros(10)).fit(X, y)
+    free = ObliqueTreeRegressor(random_state=0, **parameters).fit(X, y)
+    zeros = clone(free).set_params(monotonic_cst=np.zeros(10)).fit(X, y)
     assert zeros.tree_ == free.tree_
     assert not free.encoded_monotonic_cst_.any()
 
