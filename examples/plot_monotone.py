@@ -10,6 +10,7 @@ A higher body mass index or blood pressure should never lower the predicted prog
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.model_selection import cross_val_score
@@ -22,25 +23,27 @@ X, y = data.data[["bmi", "bp"]], data.target
 X.columns = ["body mass index", "blood pressure"]
 
 # %%
-# Two trees with the same parameters except the directions. The score is the mean
-# :math:`R^2` on five folds.
+# The first two trees have the same parameters except the directions. The third one also has linear
+# leaves, which compete by default: they share one slope for each column, in its direction. The
+# score is the mean :math:`R^2` on five folds.
 
 free = ObliqueTreeRegressor(max_depth=5, init="info_gain", optimizer="tao", random_state=0)
+directions = {"body mass index": 1, "blood pressure": 1}
 models = {
     "free": free,
-    "monotone": ObliqueTreeRegressor(
-        **free.get_params() | {"monotonic_cst": {"body mass index": 1, "blood pressure": 1}}),
+    "monotone": clone(free).set_params(monotonic_cst=directions),
+    "with linear leaves": clone(free).set_params(monotonic_cst=directions, leaf="linear"),
 }
 
 # %%
 # The free tree predicts most for a corner with a single patient. Along the dashed line, it rises,
-# falls and rises again.
+# falls and rises again. Both monotone trees only rise, the last one also within its leaves.
 
 line = pd.DataFrame({X.columns[0]: 40.0, X.columns[1]: np.linspace(60, 135, 400)})
 figure, axes = plt.subplots(
-    1, 3, figsize=(10.5, 3.8), width_ratios=(1, 1, 0.8), layout="constrained")
+    1, 4, figsize=(13.5, 3.8), width_ratios=(1, 1, 1, 0.8), layout="constrained")
 for ax, (name, model), color in zip(
-        axes[:2], models.items(), ("tab:orange", "tab:blue"), strict=True):
+        axes[:3], models.items(), ("tab:orange", "tab:blue", "tab:green"), strict=True):
     score = cross_val_score(model, X, y, cv=5).mean()
     style = {"cmap": "viridis", "vmin": y.min(), "vmax": y.max()}
     shown = DecisionBoundaryDisplay.from_estimator(
@@ -48,19 +51,20 @@ for ax, (name, model), color in zip(
     ax.scatter(*X.to_numpy().T, c=y, s=14, edgecolors="0.2", linewidths=0.4, **style)
     ax.plot(*line.to_numpy().T, color=color, linestyle="--", linewidth=2)
     ax.set_title(f"{name}: $R^2$ = {score:.2f}")
-    axes[2].plot(line.iloc[:, 1], model.predict(line), color=color, linewidth=2, label=name)
-figure.colorbar(shown.surface_, ax=axes[1], label="progression: areas predicted, points true")
-axes[2].set(title=f"predicted for a\n{X.columns[0]} of 40", xlabel=X.columns[1])
-axes[2].legend()
+    axes[3].plot(line.iloc[:, 1], model.predict(line), color=color, linewidth=2, label=name)
+figure.colorbar(shown.surface_, ax=axes[2], label="progression: areas predicted, points true")
+axes[3].set(title=f"predicted for a\n{X.columns[0]} of 40", xlabel=X.columns[1])
+axes[3].legend()
 plt.show()
 
 # %%
-# The proof holds for all patients, not only on a grid. For a tree that is not monotone,
+# The proofs hold for all patients, not only on a grid. For a tree that is not monotone,
 # ``is_monotone`` returns two patients that show it: here the second has the larger body mass index
 # and the smaller prediction.
 
-print("monotone:", is_monotone(models["monotone"]))
-is_proved, pair = is_monotone(free, [1, 1])
+for name in ("monotone", "with linear leaves"):
+    print(f"{name}:", is_monotone(models[name]))
+is_proved, pair = is_monotone(free, directions)
 print("free:", is_proved)
 for patient in pair:
     print(patient.round(1), free.tree_.predict(patient[None]).round(1).ravel())
