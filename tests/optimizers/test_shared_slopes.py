@@ -60,7 +60,7 @@ def test_slopes_are_the_best_of_those_in_the_directions(seed, penalty):
     directions = random_directions(random, 3)
     problem, tree = random_problem(random, directions), random_tree(random)
     data = ScaledSamples(problem, np.arange(3))
-    fitted = fit_shared(tree, data, penalty)
+    fitted = fit_shared(tree, data, penalty, shrink=False, clip=True)
     leaf = problem.apply(tree, problem.training_samples)
     Z, root = data.read(problem.training_samples), np.sqrt(data.weight)
     # An intercept for each leaf, and rows for the penalty. What may have any sign is a difference.
@@ -102,7 +102,7 @@ def test_slopes_and_constants_of_classes_minimise_the_log_loss(seed, penalty):
     weight = np.where(is_pure[leaf], 0.0, problem.sample_weight)
     problem = problem.replace(y=y[:, None].astype(float), sample_weight=weight)
     data = ScaledSamples(problem, np.arange(3))
-    fitted = fit_shared(tree, data, penalty, shrink=False)
+    fitted = fit_shared(tree, data, penalty, shrink=False, clip=True)
     Z, k = data.read(np.arange(200)), tree.n_leaves
 
     def objective(parts):
@@ -133,9 +133,36 @@ def test_trees_become_monotone(seed, clip, loss):
     assert is_monotone(tree, directions) == (True, None)
     assert violations_of_random_pairs(random, tree, directions) == 0
     assert enforce_limits(tree, problem) is tree
-    predicted = tree.predict(problem.X)
-    if clip and loss == "squared_error":
+    if tree.slopes is None:
+        return
+    is_clipped = clip and loss == "squared_error"
+    assert (tree.ranges is not None) == is_clipped
+    if is_clipped:
+        predicted = tree.predict(np.vstack([problem.X, -1e6 * np.eye(3), 1e6 * np.eye(3)]))
         assert problem.y.min() <= predicted.min() <= predicted.max() <= problem.y.max()
+
+
+def leaves(X, y, **parameters):
+    return ObliqueTreeRegressor(
+        2, init="info_gain", optimizer=LinearLeaves(**parameters), monotonic_cst=[1] * X.shape[1],
+        random_state=0).fit(X, y)
+
+
+def test_slopes_need_no_penalty():
+    X, y = data()
+    single = leaves(X[:, :1], y, penalty=0.0)
+    twice = leaves(X[:, [0, 0]], y, penalty=0.0)
+    assert shares_slopes(twice.tree_)
+    np.testing.assert_allclose(twice.predict(X[:, [0, 0]]), single.predict(X[:, :1]), rtol=1e-6)
+
+
+def test_leaves_are_constant_where_slopes_are_of_no_use():
+    X, y = data()
+    assert leaves(X, y, penalty=np.inf).tree_.slopes is None
+    # One sample in each leaf.
+    model = leaves(np.arange(4.0)[:, None], [0.0, 1.0, 10.0, 11.0], penalty=0.0)
+    assert model.get_n_leaves() == 4
+    assert model.tree_.slopes is None
 
 
 @given(SEEDS)

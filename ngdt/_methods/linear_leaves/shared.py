@@ -21,7 +21,7 @@ _PULL = 1.0
 _MAX_STEPS, _TOLERANCE = 20, 1e-3
 
 
-def fit_shared(tree, data, penalty, *, shrink=True, clip=True):
+def fit_shared(tree, data, penalty, *, shrink, clip):
     """The tree with linear leaves that share their slopes, and values that suit them.
 
     Slopes a and a constant c for each leaf minimise ``sum(w * (y - c - a @ z)**2) + penalty *
@@ -35,9 +35,9 @@ def fit_shared(tree, data, penalty, *, shrink=True, clip=True):
     data : ScaledSamples
         Of a problem with directions: one target, or at most two classes.
     penalty : float
-    shrink : bool, default=True
+    shrink : bool
         Whether constants are drawn to those of the nodes above.
-    clip : bool, default=True
+    clip : bool
         Whether predictions of regression stay in the range of all targets.
 
     Returns
@@ -106,8 +106,8 @@ def _step(tree, data, y, weight, penalty, pseudo_count):
 
 def _solve(squares, zy, penalty, direction):
     """Slopes of ridge regression of which none is against its direction."""
-    least = _RIDGE * squares.diagonal().max(initial=0.0)
-    if not (0.0 < least < np.inf and np.isfinite(zy).all() and penalty < np.inf):
+    least = _RIDGE * squares.diagonal().max()
+    if least == 0.0 or penalty == np.inf:
         return np.zeros_like(zy)
     # The free slopes come first: the triangle below theirs is the problem of the others alone.
     order, m = np.argsort(direction != 0, kind="stable"), np.count_nonzero(direction == 0)
