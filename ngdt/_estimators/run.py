@@ -79,6 +79,7 @@ class Run:
         problem = validation.added_to(problem, self.estimator, self.fitted, sample_weight)
         problem = with_checkpoint(
             problem.replace(control=self.control), self.estimator, checkpoint, before)
+        self.control = problem.control
         self.n_samples = problem.X.shape[0]
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
@@ -128,6 +129,10 @@ def running(estimator, max_time=None, tasks=None):
             run.interrupted = True
             run.result = TrainingResult(
                 stopped.tree, stopped.history, stopped.baseline_kept, stopped.candidates)
+        except BaseException:
+            # With another parameter, as after an error that refuses one, it would be in the way.
+            run.control.checkpoint.remove(only_empty=True)
+            raise
         try:
             estimator._set_fitted(run)
         except KeyboardInterrupt:
@@ -136,8 +141,8 @@ def running(estimator, max_time=None, tasks=None):
             estimator._set_fitted(run)
         if run.interrupted:
             ctrl_c.end()
-        elif run.problem is not None:
-            run.problem.control.checkpoint.remove()
+        else:
+            run.control.checkpoint.remove()
     if tasks is not None:
         tasks.finish()
     was_cut = (run.was_cut or deadline.has_cut) and not deadline.is_stopped

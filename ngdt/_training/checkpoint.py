@@ -63,6 +63,7 @@ class CheckpointFile(Checkpoint):
             content = ValueReader(arrays).value(description["content"])
             training, self.random_state = dict(content["training"]), int(content["random_state"])
             self._results, self._runs = dict(content["results"]), dict(content["runs"])
+        self._is_empty = not (self._results or self._runs)
         differences = [name for name in {**self._training, **training}
                        if self._training.get(name) != training.get(name)]
         if differences:
@@ -137,8 +138,9 @@ class CheckpointFile(Checkpoint):
     def end(self):
         self._ended = True
 
-    def remove(self):
-        self._try(partial(self.path.unlink, missing_ok=True), "removed")
+    def remove(self, only_empty=False):
+        if self._is_empty or not only_empty:
+            self._try(partial(self.path.unlink, missing_ok=True), "removed")
 
     def _write(self):
         begin = monotonic()
@@ -149,6 +151,7 @@ class CheckpointFile(Checkpoint):
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         with replacing(self.path, temporary) as file:
             write(file, {"content": content}, writer.arrays, FORMAT)
+        self._is_empty = not (self._results or self._runs)
         self._last = monotonic()
         self._seconds = self._last - begin
 

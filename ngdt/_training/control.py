@@ -270,8 +270,14 @@ class Checkpoint:
     def end(self):
         """Store no more: what follows is cut short."""
 
-    def remove(self):
-        """Remove the file, if there is one: the training has ended."""
+    def remove(self, only_empty=False):
+        """Remove the file, if there is one, as the training has ended.
+
+        Parameters
+        ----------
+        only_empty : bool, default=False
+            Whether a file that holds results stays.
+        """
 
 
 NO_CHECKPOINT = Checkpoint()

@@ -169,6 +169,15 @@ def test_file_that_is_no_checkpoint_is_refused_and_kept(data, begun, path):
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize(("params", "far", "message"), [
+    ({"init": "greedy_lp"}, 1.0, "GreedyLP"), ({}, 1e308, "range")], ids=["init", "X"])
+def test_a_refused_fit_leaves_no_checkpoint(params, far, message, path):
+    model, _, y = small("tao", classes=False, checkpoint=path)
+    with pytest.raises(ValueError, match=message):
+        copy.copy(model).set_params(**params).fit(far * np.sign(X), y)
+    model.fit(X, y)
+
+
 def test_folder_that_does_not_exist(begun, tmp_path):
     with pytest.raises(FileNotFoundError, match="create it first"):
         begun.set_params(checkpoint=tmp_path / "none" / "x").fit(X, LABELS)
