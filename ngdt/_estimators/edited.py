@@ -63,7 +63,8 @@ class EditsTree:
         is_new = ~np.isclose(
             values, means[node], rtol=_SAME, atol=0.0, equal_nan=True).all(axis=1)
         if is_classifier(self) and "prediction" in frame:
-            told, known = np.asarray(frame["prediction"]).astype(str), means[node].argmax(axis=1)
+            told = np.asarray(frame["prediction"]).astype(str)
+            known = captions.node_classes(means)[node]
             names, is_kept = np.array(captions.class_names), ~(
                 is_new | np.isnan(means[node]).any(axis=1))
             is_told = (told != names[known]) & is_kept

@@ -132,6 +132,25 @@ class Captions:
             return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
         return node_means(tree, at_leaf, weights)
 
+    def node_classes(self, means):
+        """Index of the class that each node predicts.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_internal + n_leaves, n_classes)
+            As `node_predictions` returns them.
+
+        Returns
+        -------
+        ndarray of int, shape (n_internal + n_leaves,)
+            0 where the means are not known.
+        """
+        best, constant = means.argmax(axis=1), constant_predictions(self.tree)
+        # Where values differ by rounding alone, the probabilities may be equal.
+        is_constant = ~np.isnan(constant).any(axis=1)
+        best[self.tree.n_internal:][is_constant] = constant[is_constant].argmax(axis=1)
+        return best
+
 
 def captions_of(model, *, feature_names=None, class_names=None, X=None):
     """The tree of a model, names of its features and classes, and a summary of its samples.

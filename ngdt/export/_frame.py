@@ -101,7 +101,7 @@ def export_frame(model, *, feature_names=None, n_terms="auto", X=None):
     means = captions.node_predictions()
     if captions.class_names is not None:
         columns["impurity"] = entr(means).sum(axis=1) / np.log(2.0)
-        columns["prediction"] = _classes(inner, means)
+        columns["prediction"] = _classes(inner, means, captions.node_classes(means))
     else:
         columns["impurity"] = np.nan if X is not None else _variances(captions, inner)
     columns |= zip(captions.prediction_columns, means.T, strict=True)
@@ -118,11 +118,11 @@ def _rules(captions, n_terms):
     return list(map(writable, rules))
 
 
-def _classes(model, means):
+def _classes(model, means, best):
     """The most probable class of each node and leaf; None where it is not known."""
     is_known = ~np.isnan(means).any(axis=1)
     classes = np.asarray(getattr(model, "classes_", np.arange(means.shape[1])))
-    found = classes[np.where(is_known, means.argmax(axis=1), 0)]
+    found = classes[best]
     return found if is_known.all() else np.where(is_known, found, None)
 
 

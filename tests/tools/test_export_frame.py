@@ -1,6 +1,7 @@
 """Tables of nodes: they send samples as the tree, and add up."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_frame
 from ngdt.optimizers import LinearLeaves
+from ngdt.pruning import set_leaves
 from ngdt.testing.strategies import problems
 
 pd = pytest.importorskip("pandas")
@@ -101,6 +103,18 @@ def test_values(y):
         assert_allclose(row[names].astype(float), np.atleast_1d(mean))
         variance = np.average((y[here] - mean) ** 2, axis=0, weights=WEIGHT[here])
         assert_allclose(row.impurity, variance.mean())
+
+
+def test_leaves_predict_as_the_tree_where_probabilities_are_equal():
+    model = ObliqueTreeClassifier(1, optimizer=None).fit([[0.0], [0.0], [1.0]], [0, 1, 2])
+    model.tree_ = model.tree_.replace(
+        values=[[-0.1, np.nextafter(-0.1, 0.0), -7.0], [-7.0, -1.0, 0.0]])
+    model._sample_summary = replace(model._sample_summary, tree=model.tree_)    # as if trained so
+    first, second = model.predict_proba([[0.0]])[0, :2]
+    assert first == second
+    frame = export_frame(model)
+    assert frame.prediction[1:].tolist() == model.predict([[0.0], [1.0]]).tolist() == [1, 2]
+    assert set_leaves(model, frame).tree_ == model.tree_
 
 
 def test_many_classes():
