@@ -360,6 +360,24 @@ def test_leaves_without_samples_keep_their_predictions(seed):
     assert again.get_n_leaves() == model.get_n_leaves()
 
 
+def test_pruned_classifiers_keep_their_probabilities():
+    X, y = data()
+    model = ObliqueTreeClassifier(3, init="info_gain", optimizer=None, monotonic_cst=CST)
+    whole = prune_at(model.fit(X, y > 0), [0])
+    np.testing.assert_allclose(
+        whole.predict_proba(X[:1])[0], model.predict_proba(X).mean(axis=0), rtol=1e-9)
+
+
+def test_directions_that_came_after_the_fit_change_no_slopes():
+    X, y = data()
+    model = ObliqueTreeRegressor(
+        3, init="info_gain", optimizer="linear_leaves", random_state=0).fit(X, y)
+    nodes = [model.tree_.n_internal - 1]
+    free = prune_at(model, nodes)
+    assert not shares_slopes(model.tree_)
+    assert prune_at(model.set_params(monotonic_cst=CST), nodes).tree_ == free.tree_
+
+
 @pytest.mark.parametrize("kind", [ObliqueForestRegressor, ObliqueForestClassifier])
 def test_pruned_forests_stay_monotone(kind):
     X, y = data()
