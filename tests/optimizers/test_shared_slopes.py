@@ -189,6 +189,16 @@ def test_a_slope_that_no_sample_shows_is_no_proof():
     assert is_monotone(single_leaf(1e10, 1e-300), [1]) == (True, None)
 
 
+@pytest.mark.parametrize("step", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("slope", [1e-6, 1.0, 1e6])
+def test_a_slope_refutes_a_tree_that_steps_up(step, slope):
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [step]], slopes=[[[-slope]]] * 2,
+                ranges=[[[-step, 2.0 * step]]] * 2)
+    proved, pair = is_monotone(tree, [1])
+    assert proved is False
+    assert tree.predict(pair).ravel().tolist() == [2.0 * step, -step]
+
+
 @given(SEEDS)
 def test_rounding_of_a_mean_is_no_fall(seed):
     random = np.random.default_rng(seed)
