@@ -1,5 +1,7 @@
 """Training by named methods, and what competes with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -10,9 +12,10 @@ from ngdt._selection import train as _train
 from ngdt._selection.candidates import named_candidates
 from ngdt._selection.train import train
 from ngdt._training.control import Control, Deadline
+from ngdt._training.folds import Fold
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
-from ngdt.initializers import Initializer
+from ngdt.initializers import InfoGain, Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, OptimizerResult, Regrow
 
@@ -88,6 +91,23 @@ def test_a_candidate_has_the_names_of_all_optimizers_that_train_it(optimizer, na
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(X[:90, :1], y[:90])
     assert fitted.candidates_["candidate"][0] == name
+
+
+class SoftStep(Step):
+    """Starts from a tree that is no pruned one."""
+
+    default_init = "soft_greedy"
+
+
+@pytest.mark.parametrize("optimizer", [SSGD(), SoftStep(0.5)], ids=["ssgd", "own"])
+def test_a_candidate_may_have_a_depth_of_its_own(optimizer):
+    X, labels = np.arange(600.0)[:, None], np.arange(600.0)[:, None] % 20
+    given = Problem(X, labels, LogLoss(), 20, np.ones(600))
+    *_, grown, _ = named_candidates(given, (optimizer,), False)
+    assert grown.max_depth == 9
+    made = replace(grown, init=InfoGain(), optimizers=()).make(Fold(given))
+    assert made.tree.max_depth == 9
+    assert InfoGain().initialize(given).max_depth > 9
 
 
 @pytest.mark.parametrize(("end", "n_run"), [(0.0, 1), (np.inf, 3)])

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge, lasso_path
 
 from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._methods.linear_leaves import linear_leaves
 from ngdt._methods.linear_leaves.lasso import _SHARES, chosen_by_lasso
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt.optimizers import LinearLeaves
@@ -164,3 +165,21 @@ def test_features_of_very_many_are_found_by_the_training_samples_of_a_split(seed
     """By all samples, 500 columns of noise predict the test samples, too: over 100 were chosen."""
     problem = problem_of(*targets_of_some(160, 3000, noise=1.5, seed=seed))
     assert choose(problem, halves(160)).tolist() == [0, 1, 2]
+
+
+def test_of_many_samples_some_choose(monkeypatch):
+    X, y = targets_of_some(400, 30)
+    monkeypatch.setattr(linear_leaves, "_MAX_SAMPLES", 150)
+    model = ObliqueTreeRegressor(
+        0, init="info_gain", optimizer=LinearLeaves(features="lasso"), random_state=0)
+    seen = []
+
+    def spy(problem, samples, splits):
+        seen.append(samples)
+        return chosen_by_lasso(problem, samples, splits)
+
+    monkeypatch.setattr(linear_leaves, "chosen_by_lasso", spy)
+    used = np.flatnonzero(model.fit(X, y).tree_.slopes[0, 0])
+    assert len(np.unique(seen[0])) == 150
+    assert {0, 1, 2} <= {*used}
+    assert len(used) < 15

@@ -9,11 +9,12 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from helpers import complete_tree, dense
+from helpers import complete_tree, dense, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import child_ids
+from ngdt._methods.linear_leaves import ridge
 from ngdt._methods.linear_leaves.models import ScaledSamples
-from ngdt._methods.linear_leaves.ridge import RidgeNode
+from ngdt._methods.linear_leaves.ridge import RidgeNode, Sums
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
@@ -275,6 +276,15 @@ def test_leaves_of_negligible_weight_have_the_model_above(n_features):
     root = LinearLeaves(penalty=1.0, clip=False).optimize(
         Tree(np.empty((0, n_features)), [], [], [], np.zeros((1, 1))), problem).tree
     np.testing.assert_allclose(tree.predict(X[:4]), root.predict(X[:4]))
+
+
+def test_sums_over_blocks_are_those_of_all_samples(monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    problem = make_problem(X, y, "squared_error", np.arange(len(y)) % 3)
+    data, samples = ScaledSamples(problem, np.arange(X.shape[1])), problem.training_samples
+    whole = Sums.read(data, samples).products
+    monkeypatch.setattr(ridge, "_BLOCK_VALUES", 70 * X.shape[1])
+    np.testing.assert_allclose(Sums.read(data, samples).products, whole, rtol=1e-9, atol=1e-6)
 
 
 def test_without_time_only_the_root_is_fitted(monkeypatch):
