@@ -65,8 +65,8 @@ class FarTargets:
             return self._given if is_given else _adapted(
                 tree, self.near, self.problem, self.least_share)
         start = self._given if is_given else tree
-        (constant, near), (_, problem) = (
-            split_off(start, each) for each in (self.near, self.problem))
+        constant, near = split_off(start, self.near)
+        problem = near if self.near is self.problem else split_off(start, self.problem)[1]
         moved = constant if is_given else _adapted(constant, near, problem, self.least_share)
         found = monotone_leaves_beside(constant, near, moved, problem)
         return start if found is constant else self._including(put_back(found, start), constant)

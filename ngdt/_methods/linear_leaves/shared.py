@@ -46,13 +46,16 @@ def fit_shared(tree, data, penalty, *, shrink, clip):
         Its leaves are constant if no slope is of use.
     """
     problem, slopes = data.problem, np.zeros((1, 1, tree.n_features))
+    samples = problem.training_samples
+    by_leaf = SamplesByLeaf(tree, samples, problem.apply(tree, samples))
     if not problem.loss.is_classifier:
-        constant, slopes = _step(tree, data, problem.y, data.weight, penalty, PSEUDO_COUNT * shrink)
+        constant, slopes = _step(
+            tree, by_leaf, data, problem.y, data.weight, penalty, PSEUDO_COUNT * shrink)
     elif problem.n_outputs == 2:
-        constant, slopes = _newton(tree, data, penalty, _PULL * shrink)
+        constant, slopes = _newton(tree, by_leaf, data, penalty, _PULL * shrink)
     if not slopes.any():
         return problem.refit_leaves(tree)
-    y = problem.y[problem.training_samples]
+    y = problem.y[samples]
     outputs = [1.0] if problem.n_outputs == 1 else [-0.5, 0.5]
     return put_back(constant, tree.replace(
         values=np.zeros((tree.n_leaves, problem.n_outputs)),
@@ -61,7 +64,7 @@ def fit_shared(tree, data, penalty, *, shrink, clip):
             clip and not problem.loss.is_classifier) else None))
 
 
-def _newton(tree, data, penalty, pseudo_count):
+def _newton(tree, by_leaf, data, penalty, pseudo_count):
     """Constants and slopes of the log-odds of the second class."""
     problem = data.problem.replace(sample_weight=data.weight)
     samples = problem.training_samples
@@ -72,7 +75,7 @@ def _newton(tree, data, penalty, pseudo_count):
     for _ in range(_MAX_STEPS):
         rest, before = newton_problem(constant, problem, by_slopes), slopes
         constant, slopes = _step(
-            tree, data, rest.y + by_slopes, rest.sample_weight, penalty, pseudo_count)
+            tree, by_leaf, data, rest.y + by_slopes, rest.sample_weight, penalty, pseudo_count)
         if np.abs(slopes - before).max() <= _TOLERANCE * np.abs(slopes).max() or (
                 not problem.control.deadline.fits()):
             break
@@ -80,17 +83,15 @@ def _newton(tree, data, penalty, pseudo_count):
     return constant, slopes
 
 
-def _step(tree, data, y, weight, penalty, pseudo_count):
+def _step(tree, by_leaf, data, y, weight, penalty, pseudo_count):
     """Constants and slopes, ndarray of shape (1, 1, n_features), for squared errors."""
     data, problem = copy(data), data.problem
     data.y, data.weight = y, weight
-    samples = problem.training_samples
-    by_leaf = SamplesByLeaf(tree, samples, problem.apply(tree, samples))
-    p = len(data.features)
+    m, p = tree.n_internal, len(data.features)
     squares, zy = np.zeros((p, p)), np.zeros(p)
     with one_blas_thread:
-        for leaf in range(tree.n_leaves):
-            here = by_leaf.samples[by_leaf.slice_of(~leaf)]
+        for leaf in range(m, m + tree.n_leaves):
+            here = by_leaf.samples[by_leaf.slice_of(leaf)]
             if len(here) > 1:
                 _, _, of_leaf, zy_of_leaf, _ = Sums.read(data, here).centered()
                 squares += of_leaf
