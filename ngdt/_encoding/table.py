@@ -291,7 +291,7 @@ class Table:
         return encoded
 
     def _encode(self, columns, name):
-        """What `Categories.encode` returns for each column, but which values are unknown."""
+        """Results of `Categories.encode` for each column, without the mask of unknown values."""
         found, unknown = [], []
         for j, values, categories in zip(
                 self.categorical, columns, self.categories, strict=True):
