@@ -27,8 +27,7 @@ from ngdt.inference import is_monotone
 from ngdt.optimizers import LinearLeaves
 from ngdt.pruning import prune_at, prune_forest, refit_leaves
 from reference.monotone import (
-    grid_violations,
-    output_of,
+    assert_agrees_with_grid,
     random_directions,
     random_tree,
     violations_of_random_pairs,
@@ -168,16 +167,7 @@ def test_leaves_are_constant_where_slopes_are_of_no_use():
 @given(SEEDS)
 def test_a_proof_or_a_pair_agrees_with_a_grid(seed):
     random = np.random.default_rng(seed)
-    tree, directions = shared_tree(random, 2), random_directions(random, 2)
-    proved, pair = is_monotone(tree, directions)
-    assert proved is not True or grid_violations(tree, directions) == 0
-    assert (pair is not None) == (proved is False)
-    if pair is not None:
-        low, high = pair
-        assert ((high - low) * directions >= 0).all()
-        assert (low == high)[directions == 0].all()
-        first, last = output_of(tree, np.array(pair))
-        assert first > last
+    assert_agrees_with_grid(shared_tree(random, 2), random_directions(random, 2))
 
 
 def single_leaf(value, slope):
@@ -291,6 +281,12 @@ def test_leaves_follow_far_targets_that_a_feature_tells():
     assert is_monotone(again.fit(X, y)) == (True, None)
 
 
+def greedy(kind):
+    """A tree of three levels whose leaves share their slopes."""
+    return kind(
+        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+
+
 @pytest.mark.parametrize("leaf", ["auto", "linear"])
 def test_probabilities_are_monotone(leaf):
     X, y = data()
@@ -312,8 +308,7 @@ def test_probabilities_are_monotone(leaf):
 def test_edits_of_classes_keep_slopes_and_the_order(seed):
     random = np.random.default_rng(seed)
     X, y = data()
-    model = ObliqueTreeClassifier(
-        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model = greedy(ObliqueTreeClassifier)
     model.fit(X, y + random.normal(size=len(y)) > 1, random.choice([1.0, 2.0], len(y)))
     pruned = prune_at(model, np.flatnonzero(random.random(model.tree_.n_internal) < 0.4))
     assert is_monotone(pruned) == (True, None)
@@ -325,8 +320,7 @@ def test_edits_of_classes_keep_slopes_and_the_order(seed):
 
 def test_the_pruning_path_tells_the_number_of_leaves():
     X, y = data()
-    model = ObliqueTreeRegressor(
-        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model = greedy(ObliqueTreeRegressor)
     alphas = model.cost_complexity_pruning_path(X, y).ccp_alphas
     n_leaves = [clone(model).set_params(ccp_alpha=1.0001 * alpha).fit(X, y).get_n_leaves()
                 for alpha in alphas]
@@ -338,8 +332,7 @@ def test_the_pruning_path_tells_the_number_of_leaves():
 def test_edits_keep_slopes_and_the_order(seed):
     random = np.random.default_rng(seed)
     X, y = data()
-    model = ObliqueTreeRegressor(
-        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model = greedy(ObliqueTreeRegressor)
     model.fit(X, y, random.choice([1.0, 2.0], len(y)))
     nodes = np.flatnonzero(random.random(model.tree_.n_internal) < 0.4)
     pruned, some = prune_at(model, nodes), random.choice(len(y), 30, replace=False)
@@ -360,8 +353,7 @@ def test_edits_keep_slopes_and_the_order(seed):
 def test_leaves_without_samples_keep_their_predictions(seed):
     random = np.random.default_rng(seed)
     X, y = data()
-    model = ObliqueTreeRegressor(
-        3, init="info_gain", optimizer="linear_leaves", monotonic_cst=CST, random_state=0)
+    model = greedy(ObliqueTreeRegressor)
     leaf = model.fit(X, y).apply(X)
     some = np.isin(leaf, random.choice(np.unique(leaf), 3, replace=False))
     # The targets keep the order of the leaves, which draws none without samples to another value.

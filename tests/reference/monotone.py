@@ -7,6 +7,7 @@ from scipy.optimize import LinearConstraint, linprog, minimize
 
 from helpers import random_children
 from ngdt import Tree
+from ngdt.inference import is_monotone
 
 
 def climbs(tree, cst):
@@ -86,3 +87,16 @@ def grid_violations(tree, directions):
     out = output_of(tree, X).reshape(shape)
     return sum((np.diff(out, axis=j) * direction < 0).sum()
                for j, direction in enumerate(directions))
+
+
+def assert_agrees_with_grid(tree, directions):
+    """Check that a proof has no violation on a grid, or that its pair is one."""
+    proved, pair = is_monotone(tree, directions)
+    assert proved is not True or grid_violations(tree, directions) == 0
+    assert (pair is not None) == (proved is False)
+    if pair is not None:
+        low, high = pair
+        assert ((high - low) * directions >= 0).all()
+        assert (low == high)[directions == 0].all()
+        first, last = output_of(tree, np.array(pair))
+        assert first > last
