@@ -141,8 +141,9 @@ class SummarizesTree:
         # A race that a single leaf wins warns itself.
         is_leaf = not self.tree_.n_internal and _chosen(self)
         if self.baseline_kept_ and not is_auto(self.optimizer) and not is_leaf:
-            found.append(
-                f"{_kept(self)} With validation_fraction=None, fit returns the trained tree.")
+            # Without any, the training was shortened, as another warning says.
+            hint = " With validation_fraction=None, fit returns the trained tree."
+            found.append(f"{_kept(self)}{hint * bool(self.validation_fraction)}")
         return found
 
 

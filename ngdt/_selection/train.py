@@ -72,9 +72,10 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
 
     Optimizers choose epochs and subtrees by validation samples: those of the problem, which are
     given apart, or a share of the others, `validation_fraction` as that of the estimators. If the
-    initial tree has less error on training and on validation samples, it is kept, unless
-    `validation_fraction` is None or 0, or the optimizer pays with training error for a simpler
-    tree. With `limit`, the limits of the problem are enforced.
+    initial tree has less error on training and on validation samples, it is kept, unless the
+    optimizer pays with training error for a simpler tree, or `validation_fraction` is None or 0 and
+    the training was neither shortened nor interrupted. With `limit`, the limits of the problem are
+    enforced.
 
     Returns a `TrainingResult`. Ctrl-C raises Stopped with the present trained tree, and
     KeyboardInterrupt before there is one.
@@ -94,8 +95,10 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
             part = problem.with_time(policy.INITIAL_TIME if optimizers else 1.0)
             tree = init.initialize(part.doing(1 / (1 + len(optimizers)), "initial tree"))
         trained = run_in_turn(problem, tree, optimizers, history, is_given)
-        # Training samples decide, unless a method is wanted as it is.
-        is_kept = bool(validation_fraction) and _is_worse(problem, optimizers, tree, trained)
+        # Training samples decide, unless a method is wanted as it is, and was not shortened: after
+        # a few steps, a tree may be wrong more often than right.
+        is_kept = (bool(validation_fraction) or problem.control.deadline.has_cut) and _is_worse(
+            problem, optimizers, tree, trained)
         found = tree if is_kept else trained
         return TrainingResult(
             enforce_limits(found, problem) if limit else found, history, is_kept)
@@ -103,7 +106,11 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
         found = getattr(error, "tree", None) if trained is None else trained
         if found is None:
             raise
-        raise Stopped(enforce_limits(found, problem) if limit else found, history) from error
+        is_kept = trained is None and isinstance(tree, Tree) and _is_worse(
+            problem, optimizers, tree, found)
+        found = tree if is_kept else found
+        raise Stopped(enforce_limits(found, problem) if limit else found, history,
+                      baseline_kept=is_kept) from error
 
 
 def _is_worse(problem, optimizers, initial, tree):

@@ -35,8 +35,8 @@ def test_while_subtrees_are_regrown(estimator, fraction, digits, monkeypatch):
     X, y = digits
     stop = Interruption(monkeypatch, Regrow, "_optimize", 1)
     model = estimator(
-        3, init="info_gain", optimizer=[SSGD(epochs=4), Regrow()], validation_fraction=fraction,
-        random_state=0)
+        3, init="random_complete", optimizer=[SSGD(epochs=4), Regrow()],
+        validation_fraction=fraction, random_state=0)
     fit_interrupted(model, X, y, 4)
     ((_, trained, _),) = stop.seen
     alone = model._targets.unscale_leaf_values(trained, SquaredLoss()).predict(X)

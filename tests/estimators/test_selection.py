@@ -186,6 +186,33 @@ def test_a_method_is_taken_as_it_is_where_nothing_is_held_out(fraction):
     assert step.seen[0][1].validation_weight is None
 
 
+@pytest.mark.parametrize("fraction", [None, "auto"])
+def test_a_method_that_is_shortened_returns_no_worse_tree(fraction):
+    class Shortened(Step):
+        def _optimize(self, tree, problem):
+            assert not problem.control.deadline.fits(3600.0)
+            return super()._optimize(tree, problem)
+
+    given = problem(300)
+    given = given.replace(control=replace(given.control, deadline=Deadline.after(600.0)))
+    result = train(given, Stub(0.2), [Shortened(0.9)], validation_fraction=fraction)
+    assert result.baseline_kept
+    assert result.tree == stump(0.2)
+
+
+@pytest.mark.parametrize(("wrong", "kept"), [(0.9, True), (0.1, False)])
+@pytest.mark.parametrize("init", [stump(0.2), Stub(0.2)])
+def test_a_method_that_is_interrupted_returns_no_worse_tree(init, wrong, kept):
+    class Interrupted(Step):
+        def _optimize(self, tree, problem):
+            raise Stopped(stump(self.wrong))
+
+    with pytest.raises(Stopped) as caught:
+        train(problem(300), init, [Interrupted(wrong)], validation_fraction=None)
+    assert caught.value.baseline_kept == kept
+    assert caught.value.tree == stump(0.2 if kept else wrong)
+
+
 @pytest.mark.parametrize(("label", "kept"), [(0.0, False), (1.0, True)])
 def test_less_errors_on_validation_samples_excuse_more_on_training_samples(label, kept):
     # Both stumps differ on the samples from 0.3 to 0.5; the last half of them are for validation.
@@ -209,7 +236,7 @@ def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch):
 
     monkeypatch.setattr(_train, "enforce_limits", interrupt)
     with pytest.raises(Stopped) as caught:
-        train(problem(300), Stub(0.0), [Step(0.4)])
+        train(problem(300), Stub(0.9), [Step(0.4)])
     assert caught.value.tree == stump(0.4)
 
 
@@ -219,8 +246,8 @@ def test_ctrl_c_in_a_later_optimizer_keeps_the_tree_before():
             raise KeyboardInterrupt
 
     with pytest.raises(Stopped) as caught:
-        train(problem(300), Stub(0.0), [Step(0.4), Interrupted(0.2)])
+        train(problem(300), Stub(0.9), [Step(0.4), Interrupted(0.2)])
     assert caught.value.tree == stump(0.4)
     with pytest.raises(KeyboardInterrupt) as caught:
-        train(problem(300), Stub(0.0), [Interrupted(0.2)])
+        train(problem(300), Stub(0.9), [Interrupted(0.2)])
     assert not isinstance(caught.value, Stopped)    # there is nothing yet

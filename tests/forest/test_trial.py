@@ -546,7 +546,8 @@ def test_trees_of_the_trial_predict_nothing_out_of_bag(forest, call, kinds, iris
 def test_the_default_ends_in_time(max_time, digits):
     with pytest.warns(ConvergenceWarning, match="of 400 trees"):
         model = ObliqueForestClassifier(400, max_time=max_time, random_state=0).fit(*digits)
-    assert model.score(*digits) > 0.8
+    # The first tree alone has 0.75, on a machine with no time for more.
+    assert model.score(*digits) > 0.7
 
 
 def test_a_group_has_one_weight_in_each_weighting():
