@@ -300,3 +300,24 @@ def test_costs_of_any_size(cost):
     assert objective <= constant * (1 + 1e-3)
     if cost > 1.0:
         assert objective < 0.9 * constant
+
+
+@pytest.mark.parametrize(("penalty", "p", "form"), [
+    ("l1", 6, np.asarray), ("l2", 201, np.asarray), ("l1", 513, sparse.csr_array)])
+@pytest.mark.parametrize("n_before", [0, 1, 2])
+def test_ctrl_c_ends_a_fit_with_a_deadline(penalty, p, form, n_before):
+    class Pressed:
+        is_set, n_calls = True, 0
+
+        def fits(self):
+            self.n_calls += 1
+            if self.n_calls > n_before:
+                raise KeyboardInterrupt
+            return True
+
+    X, y, cost = blobs(p=p)
+    deadline, scaling = Pressed(), Scaling.fit(form(X), np.ones(len(X)), True)
+    solver = LinearSolver(Samples(form(X)), scaling, penalty, 1e-6, deadline=deadline)
+    with pytest.raises(KeyboardInterrupt):
+        solver.fit(np.arange(len(y), dtype=np.int32), y, cost, np.zeros(p), 0.0)
+    assert deadline.n_calls == n_before + 1

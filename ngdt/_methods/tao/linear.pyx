@@ -88,6 +88,8 @@ cdef class LinearSolver:
         cdef NewtonFit fit = self.kind(*self.common, samples, target, cost, weights, intercept)
         with nogil:
             fit.run(self.tol, self.max_steps)
+        if fit.interruption is not None:
+            raise fit.interruption
         return fit.weights.base[:fit.n_features], fit.weights[fit.n_features]
 
 

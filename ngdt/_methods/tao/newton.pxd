@@ -70,6 +70,7 @@ cdef class NewtonFit:
     cdef double[::1] change         # of the margins, along the step
     cdef object deadline
     cdef bint is_timed
+    cdef object interruption    # what `is_late` could not raise
 
     cdef void run(self, double tol, int max_steps) noexcept nogil
     cdef void find_goal(self) noexcept nogil

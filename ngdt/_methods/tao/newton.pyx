@@ -80,11 +80,16 @@ cdef class NewtonFit:
         pass
 
     cdef bint is_late(self) noexcept nogil:
-        """Tell whether the deadline has passed."""
+        """Tell whether the deadline has passed, or Ctrl-C has been pressed."""
         if not self.is_timed:
             return False
         with gil:
-            return not self.deadline.fits()
+            # This is the first Python code to run after Ctrl-C, which raises here.
+            try:
+                return self.interruption is not None or not self.deadline.fits()
+            except BaseException as error:
+                self.interruption = error
+                return True
 
     cdef double _value_at(self, double t) noexcept nogil:
         """F after t steps."""
