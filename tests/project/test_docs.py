@@ -114,6 +114,14 @@ def test_numbers_of_equations_in_tables_are_no_lists(path):
     assert cells == []
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_titles_and_lists_follow_a_blank_line(path):
+    """Without one, docutils takes them for words of the paragraph above, and does not warn."""
+    text = path.read_text(encoding="utf-8")
+    titles = re.findall(r"(?m)^[^=\s].*\n\S.*\n(?:=+|-+)$", text)
+    assert titles + re.findall(r"(?m)^\w.*\n(?:1\.|[-*]) .*$", text) == []
+
+
 @pytest.mark.parametrize(("expected", "found", "expected_result"), [
     ("0.95\n", "0.9488888\n", True), ("0.95", "0.976", False), ("a (0.9)", "b (0.9)", False),
     ("0.95", "1", False), ("(0.36, 0.06)", "(0.3621, 0.0570)", True), ("3", "4", False)])
