@@ -54,7 +54,7 @@ for ax, (name, model), color in zip(
     axes[3].plot(line.iloc[:, 1], model.predict(line), color=color, linewidth=2, label=name)
 figure.colorbar(shown.surface_, ax=axes[2], label="progression: areas predicted, points true")
 axes[3].set(title=f"predicted for a\n{X.columns[0]} of 40", xlabel=X.columns[1])
-axes[3].legend()
+axes[3].legend(fontsize="small")
 plt.show()
 
 # %%
