@@ -23,6 +23,10 @@ _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", 
 _NO_SPLIT = (
     "min_samples_leaf ({}) and min_samples_split ({}) allow no split of the {} samples "
     "outside of a fold: the model predicts the same for all rows. Choose smaller limits")
+_LOST_IN_THE_END = (
+    "{!r} won on held-out samples, but trained on all samples it predicts the same for all rows. "
+    "Leave out columns that matter little, add rows, or ask for another kind, such as "
+    "init='pruned', optimizer=None")
 ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
               "with other values of y")
 
@@ -51,8 +55,8 @@ def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTAN
     Warns
     -----
     UserWarning
-        If the targets are all equal, or if the limits allow no split or no tree is better than a
-        single leaf, though the depth is not limited to it.
+        If the targets are all equal, or if the limits allow no split, no tree is better than a
+        single leaf, or the winner has become one, though the depth is not limited to it.
     """
     race = _Race(problem, candidates, validation_fraction, leaves, seconds_per_sample)
     try:
@@ -132,6 +136,8 @@ class _Race:
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
                      nothing_found(problem.loss))
+            elif self.choice.folds and tree.slopes is None:
+                warn(_LOST_IN_THE_END.format(winner.name))
         table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

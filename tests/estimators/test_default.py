@@ -104,6 +104,20 @@ def test_of_equal_candidates_the_first_wins(compete):
     assert compete(problem(300), 0.2, 0.2)[0].candidates["chosen"] == [True, False, False]
 
 
+def test_a_winner_that_loses_its_splits_in_the_end_says_so(no_leaf):
+    class Leaf(Step):
+        def _optimize(self, tree, problem):
+            leaf = Tree(np.empty((0, 1)), [], [], [], [[0.0, 0.0]])
+            return OptimizerResult(leaf, {"loss": [0.5]})
+
+    given = problem(300)
+    x = given.X[:, 0]
+    given = given.replace(y=1.0 * ((x > 0.5) ^ (x % 0.05 < 0.02))[:, None])
+    candidate = Candidate("stump", "initial", (Step(0.5),), (Leaf(0.5),))
+    with pytest.warns(UserWarning, match="'stump' won on held-out samples, but .* the same for all"):
+        assert best_tree(given, [candidate]).tree.n_leaves == 1
+
+
 @pytest.mark.parametrize("n", [300, 3000])
 @pytest.mark.parametrize(("ahead", "wins"), [(-3, False), (1, False), (2, False), (3, True)])
 def test_the_first_one_wins_unless_another_is_clearly_better(compete, n, ahead, wins):
@@ -597,6 +611,7 @@ def test_targets_without_pattern_leave_a_single_leaf():
 
 # With seed 2, the pruned tree is by chance two standard errors better than one leaf on the folds.
 @pytest.mark.usefixtures("short_soft_training")
+@pytest.mark.filterwarnings("ignore:'linear model' won .* predicts the same for all rows")
 @pytest.mark.parametrize("seed", [0, *in_nightly([1, 3])])
 def test_classes_without_pattern_leave_a_single_leaf(seed):
     random = np.random.default_rng(seed)
