@@ -230,10 +230,9 @@ class FrameColumns(ArrayColumns):
         other = next((value for value in others if not isinstance(value, str)), others[0])
         advice = (
             "convert all values to numbers, with None for signs of missing ones, or all to strings"
-            if isinstance(other, str) else "give the parts of lists columns of their own"
-            if hasattr(other, "__len__") and not isinstance(other, bytes | dict) else
-            "convert its values to numbers, such as the year, or the days since a date, or to "
-            "strings")
+            if isinstance(other, str | bytes) else "give the parts of lists columns of their own"
+            if hasattr(other, "__len__") and not isinstance(other, dict) else
+            "convert its values to numbers, such as the year, or the days since a date")
         raise TypeError(
             f"X: column {self.names[j]!r} of type {self._type(j)} holds {str(other)[:40]!r}, but "
             f"has to be all numbers or all strings: {advice}, or drop it")
