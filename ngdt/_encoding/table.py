@@ -172,6 +172,7 @@ class Table:
         categories = tuple(
             _fit_categories(values, deserves_feature, present, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
+        _warn_of_constants([names[j] for j in categorical], categories, np.count_nonzero(present))
         table = cls(tuple(names), numeric, categorical, fill, np.array(gaps, dtype=np.intp),
                     categories,
                     sparse.issparse(raw.numbers), raw.booleans,
@@ -427,14 +428,19 @@ def _fit_categories(values, deserves_feature, present, name):
         raise TypeError(
             f"X: column {name!r} holds cells that are no categories ({error}). Convert them all to "
             f"strings, as X[{name!r}].astype(str) does, or all to numbers") from error
-    # With fewer samples, two categories are always rare.
-    if np.count_nonzero(present) >= 2 * MIN_SAMPLES and not found.frequent and (
-            len(found.rare) > 1):
-        warn(
-            f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
-            "feature, which is constant: drop the column, put its values into groups or, if "
-            "these are numbers or dates, convert them to numbers")
     return found
+
+
+def _warn_of_constants(names, categories, n_samples):
+    """Warn of columns of categories that are all rare."""
+    # With fewer samples, two categories are always rare.
+    rare = [name for name, found in zip(names, categories, strict=True)
+            if not found.frequent and len(found.rare) > 1 and n_samples >= 2 * MIN_SAMPLES]
+    if rare:
+        warn(
+            f"X: all categories of columns {rare} are rare, so that each column is one constant "
+            "feature: drop them, put their values into groups or, if these are numbers or dates, "
+            "convert them to numbers")
 
 
 def _has_nonfinite(values):

@@ -27,7 +27,7 @@ _OPTIONS = {
     r"numbers, as pandas\.to_numeric makes them of texts; for codes, y\.astype\(int\)":
         "numbers in the file",
     r"by pandas\.to_datetime": "in the file, or leave it out by --drop",
-    r"drop the column, ": "leave it out by --drop, ",
+    r"drop them, ": "leave them out by --drop, ",
     r"optimizer='tao' with validation_fraction": "fit --set optimizer=tao validation_fraction",
     r"With validation_fraction": "With fit --set validation_fraction",
     r"class_weight='balanced'": "fit --set class_weight=balanced",

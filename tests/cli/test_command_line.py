@@ -818,8 +818,8 @@ def test_names_are_noticed_once(run, folder):
     pd.DataFrame({"name": names, "a": range(0, 60, 2), "y": [0, 1] * 15}).to_csv(
         folder / "names.csv", index=False)
     printed = run("fit", "names.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "n.ngdt")
-    assert printed.err.startswith("ngdt: warning: X: all 30 categories of column 'name' are rare")
-    assert "constant: leave it out by --drop, put" in printed.err
+    assert printed.err.startswith("ngdt: warning: X: all categories of columns ['name'] are rare")
+    assert "feature: leave them out by --drop, put" in printed.err
     assert printed.err.count("warning") == 1
 
 

@@ -78,9 +78,13 @@ def test_missing_values_that_occurred_in_training():
 
 def test_a_column_of_names():
     names = [f"person {i}" for i in range(40)]
+    two = frame(names).assign(name=names)
+    with pytest.warns(UserWarning, match=r"columns \['sex', 'name'\] are rare") as found:
+        ObliqueTreeClassifier(optimizer=None).fit(two, Y)
+    assert len(found) == 1
     model = ObliqueTreeClassifier(optimizer=None)
     with pytest.warns(UserWarning, match=(
-            "all 40 categories of column 'sex' are rare.* drop the.* convert them to numbers")):
+            r"columns \['sex'\] are rare.* drop them.* convert them to numbers")):
         model.fit(frame(names), Y)
     assert model.encoded_feature_names_ == ["age", "sex is rare"]
     with warnings.catch_warnings():
