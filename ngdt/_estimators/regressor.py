@@ -1,5 +1,6 @@
 """Regression trees."""
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from ngdt._estimators.data import RegressorData
 from ngdt._estimators.resolve import check_has_optimizer
 
 
+@dataclass(eq=False, repr=False)
 class ObliqueTreeRegressor(RegressorData, ObliqueTree):
     """Regression tree with oblique splits and constant or linear leaves, trained as a whole.
 

@@ -1,5 +1,7 @@
 """Regression forests."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +15,7 @@ from ngdt._forest.base import ObliqueForest
 MAX_POOLED = 1_000_000
 
 
+@dataclass(eq=False, repr=False)
 class ObliqueForestRegressor(RegressorData, ObliqueForest):
     """Forest of oblique regression trees, each trained as a whole.
 

@@ -1,5 +1,7 @@
 """Classification trees whose splits are networks."""
 
+from dataclasses import dataclass
+
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
@@ -7,6 +9,7 @@ from ngdt._estimators.data import ClassifierData
 from ngdt.deep._base import DeepTree
 
 
+@dataclass(eq=False, repr=False)
 class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     """Classification tree whose splits are networks.
 

@@ -1,9 +1,12 @@
 """Regression trees whose splits are networks."""
 
+from dataclasses import dataclass
+
 from ngdt._estimators.data import RegressorData
 from ngdt.deep._base import DeepTree
 
 
+@dataclass(eq=False, repr=False)
 class DeepTreeRegressor(RegressorData, DeepTree):
     """Regression tree whose splits are networks.
 

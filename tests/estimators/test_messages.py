@@ -24,7 +24,7 @@ from ngdt import (
     tao_path,
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
-from ngdt.deep import DeepTreeClassifier
+from ngdt.deep import DeepTreeClassifier, DeepTreeRegressor
 from ngdt.export import export_text
 from ngdt.initializers import CO2
 from ngdt.losses import QuantileLoss
@@ -44,7 +44,8 @@ def tree():
 
 
 @pytest.mark.parametrize(("made", "message"), [
-    (ObliqueTreeClassifier, "argument 'max_dept'"), (TAO, "argument 'max_dept'"),
+    *((each, f"^{each.__name__}.__init__.* argument 'max_dept'") for each in (
+        *ESTIMATORS, DeepTreeClassifier, DeepTreeRegressor, TAO)),
     (SingleLeaf, "takes no arguments")])
 def test_unknown_parameters_are_named(made, message):
     with pytest.raises(TypeError, match=message):
