@@ -43,6 +43,8 @@ def test_conda_recipe_asks_for_what_the_package_asks_for():
     assert listed("run", "test") == asked(PROJECT["project"]["dependencies"])
     assert listed("host", "  run") == asked(PROJECT["build-system"]["requires"])
     assert f"  summary: {PROJECT['project']['description']}\n" in recipe
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=").replace(".", "")
+    assert f"  skip: true  # [win or py<{oldest}]\n" in recipe
     assert PROJECT["project"]["scripts"] == dict(re.findall(r"^    - (\S+) = (\S+)$", recipe, re.M))
 
 
