@@ -26,7 +26,7 @@ _OPTIONS = {
     r"by pandas\.to_numeric once (.*?) are removed": r"in the file, without \1",
     r"numbers, as pandas\.to_numeric makes them of texts; for codes, y\.astype\(int\)":
         "numbers in the file",
-    r"by pandas\.to_datetime": "in the file, or leave it out by --drop",
+    r"by pandas\.to_datetime": "in the file, or leave them out by --drop",
     r"drop them, ": "leave them out by --drop, ",
     r"optimizer='tao' with validation_fraction": "fit --set optimizer=tao validation_fraction",
     r"With validation_fraction": "With fit --set validation_fraction",

@@ -868,7 +868,7 @@ def test_a_warning_of_each_fold_is_printed_once(run, folder):
     assert printed.err.count("spell") == 1
     assert "their values spell dates, such as '2020-05-03'" in printed.err
     assert printed.err.count("names of groups, say so by --categorical 'day'\n") == 1
-    assert "a date, in the file, or leave it out by --drop;" in printed.err
+    assert "a date, in the file, or leave them out by --drop;" in printed.err
 
 
 def test_packages_that_are_missing_are_named(mistake, monkeypatch):
