@@ -102,13 +102,20 @@ class _Race:
             part = problem.doing(
                 problem.control.activity.left, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
-            if not self.trained[-1][0] > sum(choice.mean_error(each, "square")):
+            if not self._has_failed(each):
                 break
             if not problem.control.deadline.fits():
                 # Time ended the training: the tree without a fold may have had more of it.
                 for tree in choice.trees[each][-1:]:
                     self._add(each, Stopped(tree))
                 break
+
+    def _has_failed(self, each):
+        """Return whether training failed: more loss than on the folds, or no split left."""
+        (loss, _, tree, _), choice = self.trained[-1], self.choice
+        has_lost = not tree.n_internal and tree.slopes is None and any(
+            other.n_internal for other in choice.trees[each])
+        return has_lost or loss > sum(choice.mean_error(each, "square"))
 
     def stop(self, error):
         """Take the best tree that there is after Ctrl-C, or raise the error if there is none."""

@@ -104,18 +104,33 @@ def test_of_equal_candidates_the_first_wins(compete):
     assert compete(problem(300), 0.2, 0.2)[0].candidates["chosen"] == [True, False, False]
 
 
-def test_a_winner_that_loses_its_splits_in_the_end_says_so(no_leaf):
-    class Leaf(Step):
-        def _optimize(self, tree, problem):
-            leaf = Tree(np.empty((0, 1)), [], [], [], [[0.0, 0.0]])
-            return OptimizerResult(leaf, {"loss": [0.5]})
+class Leaf(Optimizer):
+    """Puts a single leaf in the place of any tree."""
 
+    def _optimize(self, tree, problem):
+        return OptimizerResult(Tree(np.empty((0, 1)), [], [], [], [[0.0, 0.0]]))
+
+
+@pytest.fixture
+def noisy_stump():
     given = problem(300)
     x = given.X[:, 0]
-    given = given.replace(y=1.0 * ((x > 0.5) ^ (x % 0.05 < 0.02))[:, None])
-    candidate = Candidate("stump", "initial", (Step(0.5),), (Leaf(0.5),))
+    return given.replace(y=1.0 * ((x > 0.5) ^ (x % 0.05 < 0.02))[:, None])
+
+
+def test_a_winner_that_loses_its_splits_in_the_end_says_so(no_leaf, noisy_stump):
+    candidate = Candidate("stump", "initial", (Step(0.5),), (Leaf(),))
     with pytest.warns(UserWarning, match="'stump' won on held-out samples, but .* the same for"):
-        assert best_tree(given, [candidate]).tree.n_leaves == 1
+        assert best_tree(noisy_stump, [candidate]).tree.n_leaves == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_winner_that_loses_its_splits_in_the_end_gives_way(no_leaf, noisy_stump):
+    result = best_tree(noisy_stump, [
+        Candidate("lost", "initial", (Step(0.5),), (Leaf(),)),
+        Candidate("stump", "initial", (Step(0.45),))])
+    assert result.tree.n_leaves == 2
+    assert result.candidates["chosen"] == [False, True, False]
 
 
 @pytest.mark.parametrize("n", [300, 3000])
