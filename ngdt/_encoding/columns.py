@@ -1,7 +1,6 @@
 """Reading of tables by columns: numbers as float arrays, categories as lists."""
 
 from decimal import Decimal
-from functools import cached_property
 from numbers import Real
 
 import narwhals as nw
@@ -137,11 +136,13 @@ class FrameColumns(ArrayColumns):
     def __init__(self, frame):
         self.names = [str(name) for name in frame.columns]
         self.n_samples, self.n_columns = frame.shape
-        self._frame = frame
+        self._frame, self._found = frame, {}
 
-    @cached_property
-    def _series(self):
-        return list(self._frame.iter_columns())
+    def _series(self, j):
+        """A column; all of them would take most of the time of reading a single row."""
+        if j not in self._found:
+            self._found[j] = self._frame[:, int(j)]
+        return self._found[j]
 
     def all_numbers(self, columns):
         """As `ArrayColumns.all_numbers`; types of numpy in pandas are read at once, faster."""
@@ -170,6 +171,7 @@ class FrameColumns(ArrayColumns):
             If columns hold neither numbers nor categories; it names all of them.
         """
         found, errors = [], {}
+        self._found = dict(enumerate(self._frame.iter_columns()))   # faster, where all are needed
         for j in range(self.n_columns):
             try:
                 if self._is_categorical(j):
@@ -180,7 +182,7 @@ class FrameColumns(ArrayColumns):
         return found
 
     def _is_categorical(self, j):
-        dtype = self._series[j].dtype
+        dtype = self._series(j).dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
             return False
         # narwhals takes a column of objects for one of strings if the first hundred are.
@@ -190,11 +192,11 @@ class FrameColumns(ArrayColumns):
 
     def is_text(self, j):
         """Return whether a column holds strings, and not of a type that is made for categories."""
-        return self._series[j].dtype in (nw.String, nw.Object)
+        return self._series(j).dtype in (nw.String, nw.Object)
 
     def is_boolean(self, j):
         """Return whether a column holds bools, also as objects."""
-        dtype = self._series[j].dtype
+        dtype = self._series(j).dtype
         if dtype != nw.Object:
             return dtype == nw.Boolean
         present = [value for value in self.categories(j) if not is_missing(value)]
@@ -202,13 +204,13 @@ class FrameColumns(ArrayColumns):
 
     def categories(self, j):
         """List of the values of a column; missing ones are None, NaN or pandas.NA."""
-        return self._series[j].to_list()
+        return self._series(j).to_list()
 
     def _is_float32(self, j):
-        return self._series[j].dtype == nw.Float32
+        return self._series(j).dtype == nw.Float32
 
     def _numbers(self, j):
-        series = self._series[j]
+        series = self._series(j)
         if series.dtype.is_float():
             return series.to_numpy()
         if series.dtype in (nw.Int64, nw.UInt64):   # pyarrow casts none beyond 2**53
@@ -239,7 +241,7 @@ class FrameColumns(ArrayColumns):
 
     def _type(self, j):
         """The type of a column as its library names it."""
-        return getattr(self._series[j].to_native(), "dtype", self._series[j].dtype)
+        return getattr(self._series(j).to_native(), "dtype", self._series(j).dtype)
 
 
 def is_missing(value):
