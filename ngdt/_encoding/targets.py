@@ -246,6 +246,7 @@ class RegressionTargets:
         ----------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : ndarray of shape (n_samples,)
+            Samples of weight 0 are ignored.
         loss : Loss
 
         Raises
@@ -253,9 +254,9 @@ class RegressionTargets:
         ValueError
             For a loss with a log link, if y has a negative number or a sum of zero.
         """
-        y = _as_columns(y)
-        if loss.has_log_link and (
-                y.min() < 0 or not y[sample_weight > 0].any(axis=0).all()):
+        used = sample_weight > 0
+        y, sample_weight = _as_columns(y)[used], sample_weight[used]
+        if loss.has_log_link and (y.min() < 0 or not y.any(axis=0).all()):
             raise ValueError(
                 f"y must have a positive sum and no negative number for the {loss.name} loss, got "
                 f"values from {y.min():g} to {y.max():g}")
@@ -264,10 +265,8 @@ class RegressionTargets:
         y = y / unit
         if not loss.has_log_link:   # far targets do not set the unit
             y = winsorized(y, *fences(y, sample_weight))
-        present = y[sample_weight > 0]
         # Rounding must not take the mean of equal numbers away from them.
-        center = np.clip(np.average(y, axis=0, weights=sample_weight),
-                         present.min(axis=0), present.max(axis=0))
+        center = np.clip(np.average(y, axis=0, weights=sample_weight), y.min(axis=0), y.max(axis=0))
         if loss.has_log_link:
             return cls(np.zeros_like(center), unit * center, True)
         mean = unit * center

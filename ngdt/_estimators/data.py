@@ -318,9 +318,11 @@ class RegressorData(RegressorScore):
         if resume and self._targets.has_log_link == loss.has_log_link:
             known = self._targets
         encoder = known or RegressionTargets.fit(y, sample_weight, loss)
-        fitted, targets = {"_targets": encoder, "n_outputs_": encoder.n_outputs}, encoder.encode(y)
+        # Those of samples without weight count nowhere, and may be of any size.
+        used, targets = sample_weight > 0, np.zeros((len(y), encoder.n_outputs))
+        targets[used] = encoder.encode(y[used])
         encoder.check_weighted(targets, sample_weight)
-        return fitted, targets, sample_weight
+        return {"_targets": encoder, "n_outputs_": encoder.n_outputs}, targets, sample_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -240,7 +240,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         return found[:, :, 0] if self.n_outputs_ == 1 else found
 
     def _encode_targets(self, y, sample_weight, resume, known):
-        largest = float(np.abs(y).max())
+        largest = float(np.abs(y[sample_weight > 0]).max())
         if not np.isfinite(largest * self.n_estimators):
             raise ValueError(
                 f"y has numbers up to {largest:.3g}, whose sum over {self.n_estimators} trees "

@@ -126,6 +126,22 @@ def test_the_unit_of_small_weights_changes_no_default(estimator):
     np.testing.assert_array_equal(small, expected)
 
 
+@pytest.mark.parametrize("far", [-1.0, 1.7e308])
+@pytest.mark.parametrize("estimator", [
+    ObliqueTreeRegressor(4, init="co2", optimizer=None, random_state=0),
+    ObliqueTreeRegressor(4, loss="poisson", optimizer="tao", leaf="constant", random_state=0),
+    ObliqueForestRegressor(2, max_depth=4, optimizer="tao", random_state=0),
+], ids=["co2", "poisson", "forest"])
+def test_targets_without_weight_are_ignored(estimator, far):
+    X, y = make_friedman1(80, 5, noise=1.0, random_state=0)
+    y, weight = np.abs(y), (np.arange(80) % 7 > 0).astype(float)
+    used = weight > 0
+    expected = clone(estimator).fit(X[used], y[used]).predict(X)
+    y[~used] = far
+    # Not even by rounding, which would tip what is drawn.
+    np.testing.assert_array_equal(clone(estimator).fit(X, y, weight).predict(X), expected)
+
+
 def test_leaves_of_small_weights_have_probabilities():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:200, :10], y[:200]
