@@ -11,10 +11,11 @@ from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._core.structure import choose_leaves, has_slopes, node_means, shares_slopes
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
+from ngdt._estimators.summary import noun_of
 from ngdt._inspection.captions import captions_of
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import nearest_monotone
-from ngdt._training.result import TrainingResult
+from ngdt._training.result import TrainingResult, empty_history
 from ngdt._training.shared_slopes import constant_of, put_back, split_off
 from ngdt._util.numbers import count
 from ngdt._util.validation import error_prefix
@@ -119,13 +120,19 @@ class EditsTree:
             linear_leaves.check(problem)
             tree = linear_leaves.fit_leaves(before.replace(values=before.values), near)
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
-        result = TrainingResult(tree, self.history_, self.baseline_kept_, self.candidates_)
+        known = self
+        if self._sample_summary.tree is not self.tree_:     # its training is that of another tree
+            known = copy(self)
+            vars(known).pop("_edits", None)
+            vars(known).update(_noun=noun_of(before), history_=empty_history([]),
+                               baseline_kept_=False, candidates_={})
+        result = TrainingResult(tree, known.history_, known.baseline_kept_, known.candidates_)
         fitted = fitted | describe(problem, result, fitted)
         if is_empty.any() and ("_leaf_quantiles" in fitted or before.slopes is not None):
             self._check_tree_is_trained("refit_leaves, of leaves that no sample reaches")
             fitted |= _kept_descriptions(self, fitted, is_empty)
         changed = _changed(
-            self, fitted, f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
+            known, fitted, f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
         # The samples that a forest drew for the tree are not all that it knows.
         vars(changed).pop("_draw", None)
         return changed

@@ -80,8 +80,9 @@ def refit_leaves(model, X, y, *, sample_weight=None):
     ObliqueTreeClassifier, ObliqueTreeRegressor or a forest of these
         A fitted estimator. Sample counts, importances and quantiles belong to the given samples.
         A leaf that none of them reaches keeps what it predicts. `summary()` says that the leaves
-        were refitted; `history_` and `candidates_` still describe the training. A forest fits the
-        leaves of each tree to all samples, and has no out-of-bag predictions.
+        were refitted; `history_` and `candidates_` still describe the training, unless the tree was
+        put into ``tree_`` by hand. A forest fits the leaves of each tree to all samples, and has no
+        out-of-bag predictions.
 
     Raises
     ------

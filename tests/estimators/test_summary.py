@@ -26,7 +26,7 @@ from ngdt import (
 from ngdt._util.numbers import format_number
 from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, RandomComplete
 from ngdt.optimizers import TAO, Annealed, Optimizer, OptimizerResult
-from ngdt.pruning import prune_at
+from ngdt.pruning import prune_at, refit_leaves
 
 GOLDEN = Path(__file__).parents[1] / "persistence/golden"
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
@@ -138,6 +138,12 @@ def test_a_tree_that_the_user_put_there_is_given():
     assert repr(model).endswith(": given tree: 3 leaves, depth 2>")
     # Nothing else that is known of the training is true of it.
     assert model.summary() == "Given tree: 3 leaves, depth 2, 2 nonzero weights."
+    # Nor is it so once its leaves are refitted.
+    refitted = refit_leaves(model, *IRIS)
+    assert refitted.kind_ == "given tree"
+    assert refitted.summary() == (
+        f"{model.summary()}\nIts leaves were then refitted to 150 samples.")
+    assert refitted.n_iter_ == len(refitted.candidates_) == 0
 
 
 def test_a_tree_that_a_warm_start_keeps_is_given(tmp_path):
