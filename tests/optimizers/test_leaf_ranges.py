@@ -87,3 +87,19 @@ def test_constant_leaves_and_those_without_limits_stay():
     free = LinearLeaves(penalty=1.0, clip=False).optimize(constant, problem).tree
     assert with_ranges(constant, problem) is constant
     assert with_ranges(free, problem) is free
+
+
+def test_a_leaf_whose_slopes_are_wrong_where_values_are_far_is_constant():
+    # Slopes are fitted to the values at the fences, and far from there predict the largest target.
+    x = np.append(np.arange(40.0), 1e4 + np.arange(5.0))
+    y = np.where(x < 40.0, x, -40.0)
+    problem = make_problem(x[:, None], y[:, None], "squared_error", max_depth=0)
+    assert problem.winsorized.X.max() < 1e4
+    single = InfoGain().initialize(problem)
+    tree = single.replace(
+        values=[[0.0]], slopes=np.ones((1, 1, 1)), ranges=np.array([[[-40.0, 39.0]]]))
+    found = with_ranges(tree, problem)
+    np.testing.assert_allclose(found.predict(x[:, None]), y.mean())
+    # So far, they are right.
+    near = make_problem(x[:40, None], y[:40, None], "squared_error", max_depth=0)
+    np.testing.assert_allclose(with_ranges(tree, near).predict(x[:40, None])[:, 0], y[:40])

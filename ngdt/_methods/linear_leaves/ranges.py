@@ -28,7 +28,8 @@ def with_ranges(tree, problem, margin=_MARGIN):
     Returns
     -------
     Tree
-        A leaf without samples keeps its range.
+        A leaf without samples keeps its range. One that is worse than its mean target, as slopes
+        may be where values are far, is constant.
     """
     if tree.slopes is None or tree.ranges is None or not problem.loss.is_squared:
         return tree
@@ -42,7 +43,15 @@ def with_ranges(tree, problem, margin=_MARGIN):
         here = by_leaf.samples[by_leaf.slice_of(tree.n_internal + each)]
         if len(here):
             ranges[each] = _limits(y[here], predictions[here], weight[here], margin)
-    return tree.replace(values=tree.values, slopes=tree.slopes, ranges=ranges)
+    tree = tree.replace(values=tree.values, slopes=tree.slopes, ranges=ranges)
+    if problem.winsorized.X is problem.X or problem.directions is not None:
+        return tree
+    # Slopes that were fitted to far values at the fences may be wrong where these are.
+    means = problem.fit_leaves(leaf, samples, tree.n_leaves)
+    errors, of_mean = (
+        np.bincount(leaf, weight * ((y - each) ** 2).sum(axis=1), tree.n_leaves)
+        for each in (problem.predictions(tree, samples, leaf), means[leaf]))
+    return tree.make_constant(errors > of_mean, means[errors > of_mean])
 
 
 def _limits(y, predictions, weight, margin):
