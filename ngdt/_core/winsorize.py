@@ -13,12 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._util.arrays import power_of_two, row_blocks
+from ngdt._util.validation import stored_per_sample
 
 # On each side of the median, a value is near if it is at most `REACH` times as far from it as
 # `SHARE` of the values: up to a quarter of them may be anywhere without moving this limit, which is
 # the fence where none is beyond. For a normal distribution it is 5.8 standard deviations; of an
 # exponential one, 0.05 % are beyond.
 REACH, SHARE = 5.0, 0.75
+# A side with less than this share of the values of the other one is judged by the distances there,
+# if these are less: where none but errors are below zero, they would be near to themselves.
+FEW = 0.1
 # Those that follow are a tail, unless there is a gap: a value that is more than this many times as
 # far from the median as the near ones and all before it. The fence is the last value before. With
 # fences that cut all tails, R2 of regression was 0.41 on house_16H; with these it is 0.49.
@@ -103,9 +107,17 @@ def _fences_of_rows(values, weight, keep_tails):
     left = at((reached - weight <= (1.0 - SHARE) * below + _TIE * total).sum(axis=1) - 1)
     right = at((reached >= total - (1.0 - SHARE) * above - _TIE * total).argmax(axis=1))
     with np.errstate(over="ignore"):
-        return (-_upper_fences(
-                    -values[:, ::-1], -median, np.maximum(median - left, 0.0), keep_tails),
-                _upper_fences(values, median, np.maximum(right - median, 0.0), keep_tails))
+        left, right = _of_few(
+            np.maximum(median - left, 0.0), np.maximum(right - median, 0.0), below, above)
+        return (-_upper_fences(-values[:, ::-1], -median, left, keep_tails),
+                _upper_fences(values, median, right, keep_tails))
+
+
+def _of_few(left, right, below, above):
+    """Distances on both sides of the median, the lesser one where a side has few values."""
+    least, share = np.minimum(left, right), FEW * (1.0 - _TIE)
+    return (np.where(below < share * above, least, left),
+            np.where(above < share * below, least, right))
 
 
 def _upper_fences(values, median, distance, keep_tails):
@@ -136,22 +148,31 @@ def _sparse_fences(X, sample_weight, keep_tails, fill):
             values, weight = X.data[place], sample_weight[X.indices[place]]
             if fill is not None:
                 weight = np.where(values == fill[j], 0.0, weight)
-            low[j] = -_fence(-values, weight, keep_tails)
-            high[j] = _fence(values, weight, keep_tails)
+            (below, left, n_below), (above, right, n_above) = (
+                _side(sign * values, weight) for sign in (-1.0, 1.0))
+            left, right = _of_few(left, right, n_below, n_above)
+            low[j] = -_fence(below, left, keep_tails)
+            high[j] = _fence(above, right, keep_tails)
     return low, high
 
 
-def _fence(values, weight, keep_tails):
-    """Fence of the positive values; infinite without any."""
+def _side(values, weight):
+    """Zero and the positive values, sorted, the distance of `SHARE` of these, and their weight."""
     used = (values > 0) & (weight > 0)
     values, weight = values[used], weight[used]
-    if len(values) == 0:
-        return np.inf
     order = np.argsort(values)
-    reached, values = np.cumsum(weight[order]), values[order].astype(np.float64)
-    distance = values[np.searchsorted(reached, (SHARE - _TIE) * reached[-1])]
+    reached, values = np.cumsum(weight[order]), np.append(0.0, values[order].astype(np.float64))
+    if len(values) == 1:
+        return values, 0.0, 0.0
+    return values, values[1 + np.searchsorted(reached, (SHARE - _TIE) * reached[-1])], reached[-1]
+
+
+def _fence(values, distance, keep_tails):
+    """Fence of a side; infinite without any value but zero."""
+    if len(values) == 1:
+        return np.inf
     return _upper_fences(
-        values[None], np.zeros((1, 1)), distance[None, None], keep_tails).item()
+        values[None], np.zeros((1, 1)), np.reshape(distance, (1, 1)), keep_tails).item()
 
 
 def target_fences(y, sample_weight):
@@ -195,12 +216,17 @@ def weaken_rows(near, X, center):
 
     Parameters
     ----------
-    near : ndarray of shape (n_samples, n_features)
+    near : ndarray or CSR matrix of shape (n_samples, n_features)
         The samples between fences.
-    X : ndarray of shape (n_samples, n_features)
-        Dense samples.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The samples as they are.
     center : ndarray of shape (n_features,)
+        Zero for sparse data.
     """
+    if sparse.issparse(X):
+        is_far, row = near.data != X.data, np.repeat(np.arange(X.shape[0]), stored_per_sample(X))
+        near.data[is_far] /= np.bincount(row, is_far)[row[is_far]]
+        return
     is_far = near != X
     rows = np.flatnonzero(is_far.sum(axis=1) > 1)
     is_far, moved = is_far[rows], near[rows].astype(np.float64)

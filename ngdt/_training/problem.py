@@ -334,8 +334,7 @@ class Problem:
         scaling, near = self.scaling, {}
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
-            if not sparse.issparse(self.X):
-                weaken_rows(near["X"], self.X, scaling.center)
+            weaken_rows(near["X"], self.X, scaling.center)
         y = self._winsorized_targets()
         training = self.sample_weight > 0
         if not np.array_equal(y[training], self.y[training]):

@@ -12,7 +12,7 @@ from helpers import FORMS, dense, make_problem
 from ngdt import ObliqueForestClassifier, Tree
 from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
-from ngdt._core.winsorize import GAP, REACH, SHARE, fences, winsorized
+from ngdt._core.winsorize import FEW, GAP, REACH, SHARE, fences, winsorized
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
 
@@ -21,15 +21,18 @@ def brute_force(x, median=None, keep_tails=True):
     """Fences of one feature without weights, by sorted lists."""
     if median is None:
         median = np.median(x)
+    sides = [np.sort(each) for each in (median - x[x < median], x[x > median] - median)]
+    near = [REACH * distance[int(np.ceil(SHARE * len(distance))) - 1] if len(distance) else 0.0
+            for distance in sides]
+    near = [min(near) if len(one) < FEW * len(other) else each
+            for each, one, other in zip(near, sides, sides[::-1], strict=True)]
     reach = []
-    for distance in (median - x[x < median], x[x > median] - median):
-        distance = np.sort(distance)
-        near = REACH * distance[int(np.ceil(SHARE * len(distance))) - 1] if len(distance) else 0.0
-        if not keep_tails or not (distance > near).any():
-            reach.append(near)
+    for distance, limit in zip(sides, near, strict=True):
+        if not keep_tails or not (distance > limit).any():
+            reach.append(limit)
             continue
-        for before, each in zip(distance, [*distance[1:], np.inf], strict=True):
-            if each > GAP * max(before, near):
+        for before, each in zip([0.0, *distance], [*distance, np.inf], strict=True):
+            if each > GAP * max(before, limit):
                 reach.append(before)
                 break
     return median - reach[0], median + reach[1]
@@ -81,6 +84,17 @@ def test_a_tail_ends_at_a_gap(form):
     # Without the two, nothing is far.
     low, high = fences(form(X[:-2]), np.ones(len(x) - 2))
     assert high[0] == -low[1] == x[-3]
+
+
+@FORMS
+@pytest.mark.parametrize("far", [-1e6, 1e6])
+def test_the_only_values_on_a_side_are_not_near_to_themselves(form, far):
+    x = np.sign(far) * -np.maximum(np.random.default_rng(0).normal(size=(200, 1)), 0.0)
+    before = Scaling.fit(form(x), np.ones(200), True)
+    x[[3, 70, 71], 0] = far, 0.6 * far, 0.5 * far
+    after = Scaling.fit(form(x), np.ones(200), True)
+    assert np.append(after.low, after.high)[int(far > 0)] == 0.0
+    np.testing.assert_allclose(after.scale, before.scale, rtol=0.1)
 
 
 def test_fences_of_many_samples_are_those_of_some_of_them(monkeypatch):
@@ -213,16 +227,17 @@ def test_leaves_are_refitted_to_raw_samples(loss):
     assert problem._refit_moved(within) is within
 
 
+@FORMS
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_far_values_of_a_row_together_pull_no_more_than_one(loss, dtype):
+def test_far_values_of_a_row_together_pull_no_more_than_one(loss, dtype, form):
     X = np.random.default_rng(0).normal(size=(200, 5)).astype(dtype)
     X[:8, 4] = 4.0 * 1.5 ** np.arange(8)        # a tail
     X[7, 1] = -1e6                              # with one far value in another feature
     X[50, :3] = [1e6, -1e9, 1e12]
     y = np.arange(200.0)[:, None] % 2
-    problem = make_problem(X, y, loss)
-    near, scaling = problem.winsorized.X, problem.scaling
+    problem = make_problem(form(X), y, loss)
+    near, scaling = dense(problem.winsorized.X), problem.scaling
     pull = np.abs(near - scaling.center) / np.where(
         near > scaling.center, scaling.high - scaling.center, scaling.center - scaling.low)
     np.testing.assert_allclose(pull[50, :3], 1 / 3, rtol=1e-5)
