@@ -71,13 +71,13 @@ def load_profile():
 def pytest_runtest_protocol(item, nextitem):
     """In a process that runs a share of the tests, send one short report of a test that passes.
 
-    Three long ones cost more than most tests: they are packed, sent, unpacked and looked at.
+    Three long ones cost more than most tests: they are packed, sent, unpacked and looked at. That
+    it starts is not told.
     """
     from _pytest.runner import runtestprotocol
 
     if not hasattr(item.config, "workerinput"):
         return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     if all(report.passed for report in reports):
         reports = [report for report in reports if report.when == "call"]
