@@ -138,7 +138,7 @@ def hard_problems(draw):
 
 # Enough training for what does not depend on how long it is, by the names of parameters.
 SHORT = {
-    "epochs": 3, "steps": 60, "max_iter": 2, "stump": EndToEnd(epochs=40),
+    "epochs": 3, "steps": 30, "max_iter": 2, "stump": EndToEnd(epochs=30),
     "optimizer": SGD(epochs=3)}
 
 

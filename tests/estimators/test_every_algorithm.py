@@ -18,13 +18,13 @@ from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, TAO, Annealed, EndToEnd, Opti
 
 X, Y = (np.ascontiguousarray(part[::3]) for part in load_wine(return_X_y=True))
 X.flags.writeable = Y.flags.writeable = False       # nothing writes into its arguments
-LINEAR = Annealed(steps=60, leaf="linear")
+LINEAR = Annealed(steps=30, leaf="linear")
 CASES = [
     *((short(each), loss) for loss in (LogLoss(), SquaredLoss())
       for each in {**INITIALIZERS, **OPTIMIZERS}.values() if serves(each(), loss)),
     (SSGD(epochs=3, renew=2), LogLoss()), (TAO(node="axis", max_iter=2), LogLoss()),
-    (Annealed(steps=60, cutoff=0.05), LogLoss()), (EndToEnd(epochs=3, cutoff=0.05), LogLoss()),
-    (Annealed(steps=60), HuberLoss()), (LINEAR, SquaredLoss()), (LINEAR, HuberLoss())]
+    (Annealed(steps=30, cutoff=0.05), LogLoss()), (EndToEnd(epochs=3, cutoff=0.05), LogLoss()),
+    (Annealed(steps=30), HuberLoss()), (LINEAR, SquaredLoss()), (LINEAR, HuberLoss())]
 # Nothing is drawn for these, or folds only.
 WITHOUT_SEED = (
     "info_gain", "pruned", "model_tree", "greedy_lp", "gto", "linear_leaves", "regrow",
@@ -44,7 +44,7 @@ def tree_of(algorithm, loss, **parameters):
     given = {"optimizer": [algorithm]} if isinstance(algorithm, Optimizer) else {
         "init": algorithm, "optimizer": None}
     return estimator(loss=loss, **given, **{
-        "max_depth": 7, "random_state": 0, "validation_fraction": None} | parameters)
+        "max_depth": 4, "random_state": 0, "validation_fraction": None} | parameters)
 
 
 def cases_in_forms(is_included=lambda algorithm: True):
