@@ -48,7 +48,7 @@ def test_the_first_tree_may_be_that_of_a_fitted_estimator(digits):
 
 
 def test_each_tree_is_trained_from_the_one_before(digits):
-    X, y, _, _ = digits
+    X, y = digits[0][:300], digits[1][:300]
     Cs = [0.3, 0.1, 0.02]
     path = tao_path(X, y, Cs=Cs, estimator=tao_tree(alpha=0.3, max_iter=4))
     initial = "auto"
@@ -409,7 +409,7 @@ def test_a_clone_is_not_fitted():
 # -- plots --------------------------------------------------------------------------------------
 
 def test_the_key_of_lengths_is_beside_the_line(plt):
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = (each[::3] for each in load_breast_cancer(return_X_y=True))
     axes = plot_path(tao_path(X, y, Cs=6, estimator=tao_tree(3)))
     axes[0].figure.draw_without_rendering()
     line, key = axes[2].get_lines()[0], axes[2].get_legend().get_window_extent()
