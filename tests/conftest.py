@@ -188,12 +188,22 @@ def two_blas_threads(thread_pools):
         yield
 
 
-@pytest.fixture
-def short_soft_training(monkeypatch):
-    """By default, soft training takes 300 steps, not 2250, nor 500 or 600 where kinds compete."""
-    monkeypatch.setattr("ngdt._methods.soft.annealed.N_STEPS", 300)
-    monkeypatch.setattr("ngdt._forest.policy.STEPS", 300)
-    monkeypatch.setattr("ngdt._selection.policy.FEW_STEPS", 300)
+@pytest.fixture(autouse=True, scope="module")
+def short_soft_training(request):
+    """By default, soft training takes 100 steps, not 2250, nor 500 where kinds compete.
+
+    What is told of trees holds for these, too. Pages and their examples are of the full training,
+    and tests of the optimizers themselves of their own steps.
+    """
+    folder = request.path.parent.name
+    with pytest.MonkeyPatch.context() as patch:
+        if folder not in ("project", "optimizers"):
+            patch.setattr("ngdt._methods.soft.annealed.N_STEPS", 100)
+        if folder != "project":
+            patch.setattr("ngdt._selection.policy.FEW_STEPS", 100)
+            # With fewer, others are trained in their place, which takes longer.
+            patch.setattr("ngdt._forest.policy.STEPS", 300)
+        yield
 
 
 @pytest.fixture
@@ -204,11 +214,6 @@ def few_trial_trees(monkeypatch):
     """
     monkeypatch.setattr("ngdt._forest.policy.N_TRIAL", 2)
     monkeypatch.setattr("ngdt._training.folds.HOLD_OUT_SAMPLES", 1)
-
-
-@pytest.fixture
-def short_trial(few_trial_trees, short_soft_training):
-    """A trial of kinds of trees that takes little time."""
 
 
 @pytest.fixture

@@ -52,7 +52,6 @@ def test_wrong_trees(trees, error, message):
         TOP.replace_leaves(trees)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize(("estimator", "load"), [
     (ObliqueTreeClassifier, load_iris), (ObliqueTreeRegressor, load_diabetes)])
 def test_a_first_split_of_your_own_stays(estimator, load):

@@ -224,7 +224,6 @@ def test_repeated_entries_are_their_sum(problem):
         assert_array_equal(array, old)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", [None, "ssgd", "tao", "annealed"])
 def test_fit_on_repeated_entries(optimizer):
     X, y = load_iris(return_X_y=True)

@@ -88,7 +88,6 @@ def same(a, b):
     small("auto"),
     (ObliqueForestRegressor(4, random_state=0, n_jobs=2, max_depth=3, optimizer="tao"), X, TARGETS),
 ], ids=lambda case: f"{type(case[1]).__name__}-{case[0].optimizer}")
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore:.*tasks")       # of joblib, about trees that nobody waits for
 def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):
     model, X, y = case
@@ -104,7 +103,7 @@ def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("name", ["soft tree", "forest"])
 def test_kill_at_any_time_loses_nothing(name, path):
     model = killed.MODELS[name]

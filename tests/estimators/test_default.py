@@ -432,7 +432,6 @@ def test_candidates_with_linear_leaves_of_some_features(features, expected):
     assert last == [features] * 2
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("max_depth", [0, "auto"])
 def test_leaves_use_the_given_features_only(max_depth):
     X, y = (part[:100] for part in load_diabetes(return_X_y=True, as_frame=True))
@@ -442,7 +441,6 @@ def test_leaves_use_the_given_features_only(max_depth):
     assert set(X.columns[used]) == {"bmi", "bp"}
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("name", ["model tree, tao", "model tree"])
 def test_leaves_are_clipped_only_if_they_are_to_be(name, monkeypatch):
     X, y = (part[:100] for part in load_diabetes(return_X_y=True))
@@ -459,7 +457,6 @@ def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
         ObliqueTreeRegressor(leaf="linear", loss="absolute_error").fit(X, y)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_linear_leaves_win_where_targets_are_linear():
     X, y = (part[:100] for part in load_diabetes(return_X_y=True))
     fitted = ObliqueTreeRegressor(random_state=0).fit(X, X @ np.arange(10.0))
@@ -471,7 +468,6 @@ def test_linear_leaves_win_where_targets_are_linear():
 
 
 @pytest.mark.parametrize(("lead", "n_leaves"), [(-np.inf, 1), (np.inf, 2)])
-@pytest.mark.usefixtures("short_soft_training")
 def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, lead, n_leaves):
     X, y = (part[:200] for part in load_diabetes(return_X_y=True))
     monkeypatch.setattr(_default, "MIN_LOSS_LEAD", lead)
@@ -480,7 +476,6 @@ def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, le
     assert min(fitted.get_n_leaves(), 2) == n_leaves
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_logistic_leaves_win_where_logits_are_linear():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:200, :10], y[:200]
@@ -520,7 +515,8 @@ def test_the_more_features_the_fewer_samples_are_compared_on(p, most):
 
 
 def test_few_samples_get_few_steps():
-    for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
+    for n, steps, expected in (
+            (1999, policy.FEW_STEPS, None), (2000, policy.FOLD_STEPS, (Annealed(),))):
         annealed = default_candidates(table(n))[-2]
         assert str(annealed.optimizers) == str((Annealed(steps=steps),))
         assert str(annealed.final) == str(expected)
@@ -553,7 +549,8 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     assert race._tree(given, "pruned") == Pruned().initialize(given)
 
 
-def test_a_winner_is_as_if_it_had_been_asked_for():
+def test_a_winner_is_as_if_it_had_been_asked_for(monkeypatch):
+    monkeypatch.setattr(policy, "FEW_STEPS", 500)      # with few, another one wins
     X, y = load_digits(return_X_y=True)
     fitted = ObliqueTreeClassifier(4, leaf="constant", random_state=0).fit(X, y)
     assert fitted.candidates_["candidate"][np.argmax(fitted.candidates_["chosen"])] == (
@@ -568,7 +565,6 @@ def test_a_winner_is_as_if_it_had_been_asked_for():
     assert fitted.n_iter_ == alone.n_iter_ > 0
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize(("estimator", "data"), [
     (ObliqueTreeClassifier, load_breast_cancer), (ObliqueTreeRegressor, load_diabetes)])
 def test_threads_change_nothing(estimator, data):
@@ -604,7 +600,6 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf):
     assert result.candidates["chosen"] == [False, True, False]
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_limits_hold_for_whoever_wins():
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(min_samples_leaf=40, max_leaf_nodes=3, random_state=0).fit(X, y)
@@ -612,7 +607,6 @@ def test_limits_hold_for_whoever_wins():
     assert fitted.get_n_leaves() <= 3
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_targets_without_pattern_leave_a_single_leaf():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 4)), random.standard_cauchy(300)
@@ -625,7 +619,6 @@ def test_targets_without_pattern_leave_a_single_leaf():
 
 
 # With seed 2, the pruned tree is by chance two standard errors better than one leaf on the folds.
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore:'linear model' won .* predicts the same for all rows")
 @pytest.mark.parametrize("seed", [0, *in_nightly([1, 3])])
 def test_classes_without_pattern_leave_a_single_leaf(seed):
@@ -639,7 +632,6 @@ def test_classes_without_pattern_leave_a_single_leaf(seed):
     assert "single leaf" not in linear.candidates_["candidate"]
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_a_single_leaf_comes_with_advice():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(100, 1)), random.permutation(np.arange(100) < 10)
@@ -647,8 +639,6 @@ def test_a_single_leaf_comes_with_advice():
         ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
 
 
-@pytest.mark.usefixtures("short_soft_training")
-@pytest.mark.usefixtures("short_soft_training")
 def test_with_a_rare_class_the_log_loss_decides():
     """By its errors, a tree with an area of 0.68 wins."""
     random = np.random.default_rng(1)
@@ -668,7 +658,6 @@ def test_probabilities_are_a_pattern_even_where_no_class_is_likelier():
     assert np.ptp(fitted.predict_proba(X)[:, 1]) > 0.2
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", ["annealed", Annealed(steps=100)])
 def test_a_soft_optimizer_without_a_size_gets_the_best_of_two(optimizer):
     X, y = (part[:200] for part in load_breast_cancer(return_X_y=True))
@@ -689,7 +678,6 @@ def test_given_parts_do_not_race():
         assert fitted.candidates_ == {}
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_by_default_only_pruning_limits_the_depth_of_the_pruned_tree():
     # Shells around the centre: one tree needs many splits.
     random = np.random.default_rng(0)

@@ -31,8 +31,6 @@ from ngdt._training.folds import (
 )
 from ngdt.optimizers import SSGD
 
-pytestmark = pytest.mark.usefixtures("short_soft_training")
-
 CANCER, DIABETES = (load(return_X_y=True) for load in (load_breast_cancer, load_diabetes))
 
 
@@ -136,14 +134,12 @@ def test_rare_classes_and_large_groups_are_spread_over_the_folds():
     (ObliqueTreeRegressor(init="info_gain", optimizer="tao", leaf="linear", max_depth=3,
                           random_state=0), DIABETES),
 ], ids=["default", "fraction", "ssgd", "pruned", "linear", "tao"])
-@pytest.mark.usefixtures("short_soft_training")
 def test_groups_of_one_sample_change_no_tree(model, data):
     X, y = data[0][:150, :10], data[1][:150]
     assert model.fit(X, y).tree_ == model.fit(X, y, groups=np.arange(150)).tree_
 
 
 @pytest.mark.usefixtures("few_trial_trees")
-@pytest.mark.usefixtures("short_trial")
 def test_groups_of_one_sample_change_no_forest():
     X, y = (each[:200] for each in DIABETES)
     model = ObliqueForestRegressor(8, max_samples=0.4, oob_score=True, random_state=0)
@@ -164,7 +160,6 @@ def noise(n_groups, n_copies, *, is_class=True):
     return X, y[groups], groups
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("is_class", [True, False])
 def test_what_groups_share_is_not_taken_for_a_rule(is_class):
     X, y, groups = noise(100, 3, is_class=is_class)     # of fewer groups, some rules hold by chance
@@ -200,7 +195,6 @@ def test_groups_of_any_labels_are_the_same():
     ObliqueTreeClassifier(3, optimizer=SSGD(epochs=5), random_state=0, validation_fraction=0.5),
 ], ids=["default", "fraction", "ssgd", "ssgd, fraction"])
 @pytest.mark.parametrize("n_groups", [2, 3, 40])
-@pytest.mark.usefixtures("short_soft_training")
 def test_no_tree_is_tested_on_groups_that_it_was_trained_on(model, n_groups, monkeypatch):
     X, y = CANCER[0][:200, :10], CANCER[1][:200]
     groups = np.random.default_rng(1).integers(0, n_groups, len(y))
@@ -222,7 +216,7 @@ def test_no_tree_is_tested_on_groups_that_it_was_trained_on(model, n_groups, mon
     assert seen or (model.validation_fraction != "auto" and model.optimizer != "auto")
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 def test_kinds_of_trees_are_compared_on_groups_that_none_has_seen(monkeypatch):
     X, y = CANCER[0][::4, :8], CANCER[1][::4]
     groups = np.random.default_rng(1).integers(0, 9, len(y))

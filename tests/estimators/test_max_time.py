@@ -76,7 +76,6 @@ def test_a_deadline_on_another_machine(clock):
                                            SGD(epochs=3), EndToEnd(epochs=3)]),
         *product([ObliqueTreeRegressor], [SSGD(epochs=3), SGD(epochs=3), Annealed(steps=100)])])],
     ids=str)
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("error", "ignore:.* was kept", "ignore:No tree was better")
 def test_enough_time_changes_nothing(estimator, optimizer, digits):
     X, y = digits

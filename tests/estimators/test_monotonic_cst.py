@@ -71,7 +71,6 @@ def test_a_score_in_bands_competes_for_two_classes():
     assert_monotone(model, X, lambda X: model.predict_proba(X)[:, 1])
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
     {"optimizer": "annealed", "max_depth": 3},
@@ -85,7 +84,8 @@ def test_regression_trees_are_monotone(parameters):
     assert model.score(X, y) > 0.25
 
 
-def test_free_levels_make_monotone_trees_as_accurate_as_free_ones():
+def test_free_levels_make_monotone_trees_as_accurate_as_free_ones(monkeypatch):
+    monkeypatch.setattr("ngdt._selection.policy.FEW_STEPS", 500)
     X, y = make_friedman1(1800, noise=1.0, random_state=1)
     free, ordered = (ObliqueTreeRegressor(
         leaf="constant", monotonic_cst=cst, random_state=0).fit(X[:800], y[:800]).score(
@@ -100,7 +100,6 @@ def test_all_columns_may_have_a_direction():
     assert_monotone(model, X, model.predict)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
     {"optimizer": "annealed", "max_depth": 3}, {"class_weight": "balanced", "leaf": "auto"}],
@@ -179,7 +178,6 @@ def test_files_and_clones_keep_the_parameter(tmp_path):
     assert loaded.tree_ == model.tree_
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": "annealed", "leaf": "linear", "max_depth": 2, "validation_fraction": None}],
     ids=str)
@@ -235,7 +233,7 @@ def test_partitions_refuse_the_parameter(name):
         on_partitions(monotonic_cst=DIABETES).fit(pd.DataFrame(X), y)
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_features": 0.5, "max_samples": 0.5, "oob_score": True},
     {"optimizer": "tao", "loss": "absolute_error"}], ids=str)
@@ -248,7 +246,7 @@ def test_regression_forests_are_monotone(parameters):
     assert forest.score(X, y) > 0.3
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": "tao", "class_weight": "balanced_subsample"}], ids=str)
 def test_classification_forests_are_monotone(parameters):

@@ -65,7 +65,6 @@ def test_nor_one_of_sparse_data(optimizer, digits):
     assert gross >= clean - 0.03
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("make", [
     pytest.param(lambda: ObliqueTreeClassifier(random_state=0), id="default"),
     pytest.param(lambda: ObliqueTreeClassifier(leaf="linear", random_state=0), id="linear"),
@@ -82,7 +81,8 @@ def test_nor_other_models(make):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_a_loss_of_hundreds_rules_no_model_out(seed):
+def test_a_loss_of_hundreds_rules_no_model_out(seed, monkeypatch):
+    monkeypatch.setattr("ngdt._selection.policy.FEW_STEPS", 500)
     # A linear model is all too sure of the rows with gross errors, wherever they are tested.
     random = np.random.default_rng(seed)
     X = random.normal(size=(200, 6))
@@ -93,7 +93,6 @@ def test_a_loss_of_hundreds_rules_no_model_out(seed):
         assert max(tree.candidates_["log_loss"]) < 1.0
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_nor_regression():
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     clean, gross = gains(lambda: ObliqueTreeRegressor(random_state=0), X, y)
@@ -142,7 +141,6 @@ LINEAR = pytest.mark.parametrize("make", [
 
 
 @LINEAR
-@pytest.mark.usefixtures("short_soft_training")
 def test_mistyped_targets_cost_linear_leaves_neither_slopes_nor_splits(make):
     X, y = make_friedman1(600, noise=1.0, random_state=0)
     clean = make(random_state=0).fit(X[:300], y[:300]).predict(X[300:])
@@ -154,7 +152,7 @@ def test_mistyped_targets_cost_linear_leaves_neither_slopes_nor_splits(make):
         assert r2_score(y[300:], moved) >= 0.95 * r2_score(y[300:], clean)
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 def test_mistyped_targets_move_few_predictions_of_a_forest():
     X, y = make_friedman1(700, noise=1.0, random_state=0)
     gross = y.copy()
@@ -164,7 +162,6 @@ def test_mistyped_targets_move_few_predictions_of_a_forest():
     assert moved <= 2.0 * clean     # it was 40 000 times as large
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("params", [
     {"leaf": "constant"}, {"init": "pruned", "optimizer": None}, {"optimizer": "tao"},
     {"optimizer": SSGD(epochs=20)}])
@@ -208,7 +205,6 @@ def test_new_far_targets_do_not_ruin_the_tree_before_a_warm_start():
     assert errors[1] <= 1.2 * errors[0]     # it was 1.6 times as large
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("params", [
     {}, {"leaf": "constant"}, {"max_depth": 4, "init": "info_gain"},
     {"optimizer": "tao", "max_depth": 5, "leaf": "constant"}, *in_nightly([{"leaf": "linear"}])])

@@ -29,8 +29,6 @@ from ngdt.initializers import InfoGain
 from ngdt.losses import PoissonLoss
 from ngdt.optimizers import SSGD, TAO, LinearLeaves, Optimizer, OptimizerResult
 
-pytestmark = pytest.mark.usefixtures("short_soft_training")
-
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
 
@@ -306,7 +304,7 @@ def test_pipelines_transform_them():
 # --- forests ----------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("estimator", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
     X, y, val = data_of(estimator)

@@ -38,8 +38,6 @@ from ngdt.optimizers import (
 )
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
-pytestmark = pytest.mark.usefixtures("short_soft_training")
-
 
 @BOTH
 def test_algorithms_by_name_are_those_by_object(estimator):

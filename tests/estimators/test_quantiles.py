@@ -86,7 +86,6 @@ def test_a_heavy_leaf_does_not_round_a_light_one_away():
 # --- the estimator --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize(("optimizer", "n_targets"), [
     (None, 1), (None, 2), ("tao", 2), (SSGD(epochs=5), 1), (SSGD(epochs=5), 2), ("auto", 1)],
     ids=str)

@@ -85,7 +85,6 @@ def test_leaves_have_the_best_values_for_their_samples(name, optimizer, diabetes
         targets.scale_leaf_values(tree.tree_, loss).values, best, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", ["auto", "tao", SSGD(epochs=30), None], ids=str)
 @pytest.mark.filterwarnings("ignore:No tree was better")    # in squared errors
 def test_the_absolute_error_is_robust(optimizer, diabetes):
@@ -97,7 +96,6 @@ def test_the_absolute_error_is_robust(optimizer, diabetes):
     assert error["absolute_error"] < 0.7 * error["squared_error"]
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize(("optimizer", "quantile"), [
     ("auto", 0.9), ("ssgd", 0.1), *in_nightly([("auto", 0.1), ("ssgd", 0.9)])])
 def test_a_quantile_covers_its_share(quantile, optimizer):

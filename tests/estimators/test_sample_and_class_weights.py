@@ -39,7 +39,6 @@ def test_balanced_class_weight_counts_by_sample_weight(iris):
 @BOTH
 @pytest.mark.parametrize("unit", [2.0**600, 2.0**1000], ids=["2**600", "2**1000"])
 @pytest.mark.filterwarnings("error")
-@pytest.mark.usefixtures("short_soft_training")
 def test_errors_of_large_weights_have_squares(estimator, unit):
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = (X[:, 0] > 0.1).astype(int)
@@ -111,7 +110,6 @@ def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
     np.testing.assert_allclose(near, expected, rtol=1e-9)   # but for rounding
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("estimator", [
     ObliqueTreeRegressor(leaf="constant", random_state=0),

@@ -86,7 +86,6 @@ CHECKS = [(estimator, check) for estimator in ESTIMATORS for check in checks_of(
 
 
 # Some check random labels, or equal ones.
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore:No tree was better", "ignore:y is the same in all samples")
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=describe)
 def test_scikit_learn_check(estimator, check):

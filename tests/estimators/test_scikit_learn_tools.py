@@ -69,7 +69,6 @@ def test_clone_pickle_and_repeatability(digits):
     assert repr(clone(fitted)) in repr(fitted)
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_pipeline_of_sparse_data(digits):
     X, y = sparse.csr_matrix(digits[0][:300]), digits[1][:300]
     pipeline = make_pipeline(MaxAbsScaler(), ObliqueTreeClassifier(5, random_state=0))

@@ -226,7 +226,6 @@ def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == HEAD + text + OF_FOLDS + OTHERWISE
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_summary_says_how_to_get_shorter_splits():
     pytest.importorskip("pandas")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)

@@ -29,8 +29,6 @@ from ngdt.optimizers import TAO
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
-pytestmark = pytest.mark.usefixtures("short_soft_training")
-
 N = 200
 
 
@@ -92,7 +90,6 @@ ESTIMATORS = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, Obliqu
 @pytest.mark.parametrize(("frame", "optimizer"), [
     (pandas_frame, "auto"), (pandas_frame, None), (pandas_frame, "tao"), (polars_frame, None),
     *in_nightly([(polars_frame, "auto"), (polars_frame, "tao")])])
-@pytest.mark.usefixtures("short_soft_training")
 def test_a_frame_is_trained_on_as_if_it_were_encoded_by_hand(frame, estimator, optimizer):
     given = columns()
     y = target(given)

@@ -41,7 +41,6 @@ def test_warm_start_goes_on_from_the_tree(estimator, iris):
     assert restarted.tree_ == clone(warm).fit(X, y).tree_
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", ["auto", "tao", None])
 def test_linear_leaves_that_the_default_chose_are_kept(optimizer):
     rng = np.random.default_rng(0)

@@ -82,7 +82,7 @@ def test_noise_is_left_to_one_forest(smooth):
     np.testing.assert_allclose(model.feature_importances_, same.feature_importances_)
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 def test_defaults(smooth):
     X, y = smooth
     model = ObliqueBoostingRegressor(random_state=0).fit(X[:30], y[:30])

@@ -55,7 +55,7 @@ def test_one_job_of_ray(ray, iris):
 
 
 # Of the second one, kinds of trees compete.
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("cluster", ["dask", "ray"])
 @pytest.mark.parametrize(("forest", "parameters"), [
     (ObliqueForestRegressor, {

@@ -227,7 +227,6 @@ def test_linear_leaves_of_given_features(forest, iris):
     assert used <= {0, 2}
 
 
-@pytest.mark.usefixtures("short_soft_training")
 def test_products_of_features_are_left_to_linear_leaves():
     """R2 of forests of this depth that have constant leaves is 0.44."""
     X = np.random.default_rng(0).normal(size=(1200, 8))
@@ -238,7 +237,6 @@ def test_products_of_features_are_left_to_linear_leaves():
     assert model.score(X[200:], y[200:]) > 0.75
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @BOTH
 def test_features_that_add_up_are_left_to_linear_models(forest, request):
     if forest is ObliqueForestRegressor:    # classes are told less clearly by few trees
@@ -263,7 +261,7 @@ def test_default_kinds_with_linear_leaves():
                 algorithm.check(problem)
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize(("forest", "max_features"), [
     (ObliqueForestClassifier, 1), (ObliqueForestRegressor, 2), *in_nightly([
         (ObliqueForestClassifier, 2), (ObliqueForestRegressor, 1)])])
@@ -399,7 +397,7 @@ def test_losses_that_do_not_predict_means_have_no_trial(loss, kinds, iris):
     assert model.candidates_["n_trees"] == [9]
 
 
-@pytest.mark.usefixtures("short_trial")
+@pytest.mark.usefixtures("few_trial_trees")
 @BOTH
 def test_trees_with_linear_leaves_compete(forest, iris):
     X, y = iris[0][::2], iris[1][::2]

@@ -458,7 +458,6 @@ def test_other_losses_are_refused():
         fit_classes(X, y, loss="bounded")
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("features", ["path", np.empty(0, dtype=int)], ids=["path", "none"])
 @pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 @pytest.mark.parametrize("max_depth", [0, 2])

@@ -207,7 +207,6 @@ REGRESSORS = {
 
 
 @pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore::UserWarning", "error::RuntimeWarning")
 def test_targets_and_weights_of_any_size_overflow_nowhere(model):
     for y, weight in CASES:

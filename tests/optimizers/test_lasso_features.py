@@ -133,7 +133,6 @@ def classes_of_some(n, p):
     return X, X[:, :5].sum(axis=1) > 0.0
 
 
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("p", [100, 600])
 def test_a_score_of_the_features_that_tell_two_classes(p):
     """Scores of all features are right for 0.83 and 0.64, trees of TAO for 0.91 and 0.84."""
@@ -144,7 +143,7 @@ def test_a_score_of_the_features_that_tell_two_classes(p):
     assert len(np.unique(model.tree_.weights.nonzero()[1])) < 10
 
 
-@pytest.mark.usefixtures("short_trial", "short_soft_training")
+@pytest.mark.usefixtures("few_trial_trees")
 def test_forests_of_linear_models_of_the_features_that_tell_two_classes():
     X, y = classes_of_some(700, 100)
     model = ObliqueForestClassifier(8, max_depth=2, random_state=0, n_jobs=1)

@@ -200,7 +200,6 @@ def test_what_is_wide():
 
 @pytest.mark.parametrize(("estimator", "form"), [
     (ObliqueTreeClassifier, sparse.csr_array), (ObliqueTreeRegressor, np.asarray)])
-@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore:No tree was better")
 def test_the_default_fits_wide_data_alike_with_any_number_of_threads(estimator, form):
     problem = problem_of(form=form)

@@ -94,7 +94,7 @@ def test_examples_in_pages(path, request):
     if ">>> " not in text:
         pytest.skip("no examples on this page")
     if path.stem == "forests" and not in_nightly([True]):   # its default forest takes longest
-        request.getfixturevalue("short_trial")
+        request.getfixturevalue("few_trial_trees")
     test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
     output = io.StringIO()
     doctest.DocTestRunner(Checker(), verbose=False).run(test, out=output.write)

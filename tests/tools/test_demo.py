@@ -12,7 +12,7 @@ from ngdt.cli._demo import MODELS
 
 
 @pytest.fixture
-def few_digits(digits, monkeypatch, short_soft_training):
+def few_digits(digits, monkeypatch):
     X, y = digits
     monkeypatch.setattr("ngdt.cli._demo.load_digits", lambda return_X_y: (X[:150], y[:150]))
 
