@@ -227,6 +227,7 @@ def test_linear_leaves_of_given_features(forest, iris):
     assert used <= {0, 2}
 
 
+@pytest.mark.usefixtures("few_trial_trees")
 def test_products_of_features_are_left_to_linear_leaves():
     """R2 of forests of this depth that have constant leaves is 0.44."""
     X = np.random.default_rng(0).normal(size=(1200, 8))
