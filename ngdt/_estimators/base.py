@@ -46,6 +46,9 @@ from ngdt.pruning._sequence import pruning_sequence
 # after one more sample it was below zero, after 20 less by 0.5, after 50 by 0.3, and after 100 the
 # same, by each optimizer.
 _MIN_BATCH = 50
+_NO_SPLITS = (
+    "The tree has no splits, and predicts the same for all rows. If y depends on the columns, try "
+    "another optimizer or init, a larger C of TAO, or a smaller ccp_alpha or min_samples_leaf")
 
 
 @dataclass(eq=False, repr=False)
@@ -91,6 +94,10 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
             if optimizers and problem.directions is not None and init.slopes is not None:
                 init = problem.refit_leaves(init)
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
+        tree, y = run.result.tree, problem.y[problem.training_samples]
+        if not tree.n_internal and tree.slopes is None and (
+                problem.limits.max_depth != 0 and (y != y[0]).any()):
+            warn(_NO_SPLITS)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
         """Train the present tree further on some samples, or the first one."""

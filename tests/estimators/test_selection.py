@@ -17,7 +17,15 @@ from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain, Initializer
 from ngdt.losses import LogLoss
-from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, OptimizerResult, Regrow
+from ngdt.optimizers import (
+    OPTIMIZERS,
+    SSGD,
+    TAO,
+    LinearLeaves,
+    Optimizer,
+    OptimizerResult,
+    Regrow,
+)
 
 
 class Stub(Initializer):
@@ -251,3 +259,24 @@ def test_ctrl_c_in_a_later_optimizer_keeps_the_tree_before():
     with pytest.raises(KeyboardInterrupt) as caught:
         train(problem(300), Stub(0.9), [Interrupted(0.2)])
     assert not isinstance(caught.value, Stopped)    # there is nothing yet
+
+
+@pytest.mark.parametrize("parameters", [
+    {"optimizer": TAO(C=1e-3), "validation_fraction": None},
+    {"init": "pruned", "optimizer": None}])
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_a_named_method_says_that_a_single_leaf_is_left(estimator, parameters):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 4)), random.integers(0, 2, 300)
+    with pytest.warns(UserWarning, match="The tree has no splits, and predicts the same"):
+        assert estimator(random_state=0, **parameters).fit(X, y).get_n_leaves() == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_leaf_that_was_to_be_expected_is_no_surprise():
+    X, y = np.eye(20), np.arange(20) % 2
+    assert ObliqueTreeClassifier(0, optimizer=None).fit(X, y).get_n_leaves() == 1
+    assert ObliqueTreeClassifier(2, optimizer="tao", validation_fraction=None).fit(
+        X, np.zeros(20)).get_n_leaves() == 1
+    linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X[:, :1], X[:, 0])
+    assert linear.kind_ == "linear model"
