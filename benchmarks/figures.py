@@ -181,13 +181,13 @@ def accuracy_by_evaluations(rows, folder):
                 continue
             ax.plot(line["evaluations"], line["accuracy"],
                     **{"label": method, "markersize": 5, **style})
-            # Above the most accurate line, below the others.
-            above = method == "annealed"
+            # Above the most accurate line, below the others, beside the steep one.
+            above, steep = method == "annealed", method == "random forest"
             for point in line.itertuples():
                 ax.annotate(
                     point.n_trees, (point.evaluations, point.accuracy), fontsize=8,
-                    xytext=(0, 5) if above else (3, -5), textcoords="offset points",
-                    ha="center" if above else "left", va="bottom" if above else "top",
+                    xytext=(4 if steep else 0, 5 if above else -5), textcoords="offset points",
+                    ha="left" if steep else "center", va="bottom" if above else "top",
                     color=style["color"])
         ax.set(title=TITLES[name], xlabel="splits that a sample passes", xscale="log")
         ax.margins(0.12)
