@@ -136,43 +136,50 @@ def _upper_fences(values, median, distance, keep_tails):
     return fence
 
 
+@np.errstate(over="ignore")     # of limits beyond the largest number
 def _sparse_fences(X, sample_weight, keep_tails, fill):
     """Fences of sparse features, by columns; infinite where no value can be far."""
     low, high = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
     stored = np.flatnonzero(np.diff(X.indptr))
     starts, size = X.indptr[stored], np.abs(X.data)
     least, most = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
-    with np.errstate(over="ignore"):
-        for j in stored[most > REACH * least]:
-            place = slice(X.indptr[j], X.indptr[j + 1])
+    far = stored[most > REACH * least]
+    counts = X.indptr[far + 1] - X.indptr[far]
+    for count in np.unique(counts):     # at once: there may be as many features as words
+        of_count = far[counts == count]
+        for block in row_blocks((len(of_count), count), _BLOCK_VALUES):
+            j = of_count[block]
+            place = X.indptr[j][:, None] + np.arange(count)
             values, weight = X.data[place], sample_weight[X.indices[place]]
             if fill is not None:
-                weight = np.where(values == fill[j], 0.0, weight)
+                weight = np.where(values == fill[j][:, None], 0.0, weight)
+            values = np.where(weight > 0, values, 0.0)
+            order = np.argsort(values, axis=1)
+            values, weight = (np.take_along_axis(each, order, axis=1) for each in (values, weight))
             (below, left, n_below), (above, right, n_above) = (
-                _side(sign * values, weight) for sign in (-1.0, 1.0))
+                _side(-values[:, ::-1], weight[:, ::-1]), _side(values, weight))
             left, right = _of_few(left, right, n_below, n_above)
-            low[j] = -_fence(below, left, keep_tails)
-            high[j] = _fence(above, right, keep_tails)
+            low[j] = -_fences_of_side(below, left, keep_tails)
+            high[j] = _fences_of_side(above, right, keep_tails)
     return low, high
 
 
 def _side(values, weight):
-    """Zero and the positive values, sorted, the distance of `SHARE` of these, and their weight."""
-    used = (values > 0) & (weight > 0)
-    values, weight = values[used], weight[used]
-    order = np.argsort(values)
-    reached, values = np.cumsum(weight[order]), np.append(0.0, values[order].astype(np.float64))
-    if len(values) == 1:
-        return values, 0.0, 0.0
-    return values, values[1 + np.searchsorted(reached, (SHARE - _TIE) * reached[-1])], reached[-1]
+    """The positive ones of rows of ascending values, the distance of `SHARE` of them, their weight.
+
+    All others are zero: so are a distance and a weight without any.
+    """
+    is_positive = values > 0
+    values = np.where(is_positive, values, 0.0).astype(np.float64)
+    reached = np.cumsum(np.where(is_positive, weight, 0.0), axis=1)
+    end = (reached >= (SHARE - _TIE) * reached[:, -1:]).argmax(axis=1)
+    return values, values[np.arange(len(values)), end][:, None], reached[:, -1:]
 
 
-def _fence(values, distance, keep_tails):
-    """Fence of a side; infinite without any value but zero."""
-    if len(values) == 1:
-        return np.inf
-    return _upper_fences(
-        values[None], np.zeros((1, 1)), np.reshape(distance, (1, 1)), keep_tails).item()
+def _fences_of_side(values, distance, keep_tails):
+    """Fences of a side; infinite without any positive value."""
+    fence = _upper_fences(values, np.zeros((len(values), 1)), distance, keep_tails)
+    return np.where(values[:, -1] > 0.0, fence, np.inf)
 
 
 def target_fences(y, sample_weight):

@@ -245,3 +245,18 @@ def test_far_values_of_a_row_together_pull_no_more_than_one(loss, dtype, form):
     expected = winsorized(X, scaling.low, scaling.high)
     expected[50, :3] = near[50, :3]
     np.testing.assert_array_equal(near, expected)
+
+
+@pytest.mark.parametrize("block_values", [10, 2**17])
+def test_sparse_features_are_read_together(block_values, monkeypatch):
+    X = sparse.random(60, 400, 0.1, "csc", random_state=0)
+    X.data = np.random.default_rng(1).standard_cauchy(X.nnz)
+    alone = [np.concatenate(each) for each in zip(
+        *(fences(X[:, [j]], np.ones(60)) for j in range(400)), strict=True)]
+    monkeypatch.setattr(_winsorize, "_BLOCK_VALUES", block_values)
+    calls, upper_fences = [], _winsorize._upper_fences
+    monkeypatch.setattr(_winsorize, "_upper_fences", lambda *arguments: (
+        calls.append(len(arguments[0])), upper_fences(*arguments))[1])
+    np.testing.assert_array_equal(fences(X, np.ones(60)), alone)
+    assert np.isfinite(alone).any(axis=1).all()
+    assert block_values == 10 or len(calls) <= 2 * len(np.unique(np.diff(X.indptr)))
