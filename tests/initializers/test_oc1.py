@@ -9,7 +9,9 @@ from sklearn.datasets import load_digits
 from helpers import FORMS, TASKS, examples, oblique_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._core.greedy.splitter import Splitter
+from ngdt._methods.oc1 import oc1 as _oc1
 from ngdt._methods.oc1.descent import Descent
+from ngdt._methods.oc1.oc1 import OC1Splitter
 from ngdt._training.problem import Problem
 from ngdt.initializers import OC1, InfoGain
 from ngdt.losses import LogLoss
@@ -254,3 +256,34 @@ def test_more_accurate_than_axis_aligned_splits_on_pendigits(load_data):
                 data["X_test"].astype(np.float32), data["y_test"])
         for init in ("oc1", "info_gain"))
     assert oc1 > greedy + 0.02
+
+
+@pytest.mark.parametrize("n_looks", [1, 2, 3, 7])
+def test_a_descent_looks_at_the_clock_within_a_pass(n_looks, monkeypatch):
+    class Looks:
+        """A deadline that lets so many looks pass, and a descent that is counted."""
+
+        n = 0
+
+        def fits(self):
+            self.n += 1
+            return self.n <= n_looks
+
+        def __getattr__(self, name):
+            return getattr(descent, name)
+
+        def descend(self, coefficients, chance):
+            lengths.append(len(coefficients))
+            return descent.descend(coefficients, chance)
+
+    problem, _ = oblique_problem(LogLoss())
+    samples, lengths = problem.training_samples, []
+    monkeypatch.setattr(_oc1, "_PART", 2 * len(samples))
+    splitter = OC1Splitter(problem, 5, 5)
+    descent = splitter.descent
+    splitter.descent = splitter.deadline = Looks()
+    split = splitter.split(samples, 1)
+    assert split.gain >= problem.splitter.split(samples, 1).gain
+    # The first looks are those of a restart and of a pass, the others those before each part.
+    assert lengths[:2] == [2, 2][:max(0, n_looks - 2)]
+    assert len(lengths) <= max(0, n_looks - 2)

@@ -70,11 +70,11 @@ class InfoGain(Initializer):
 
     def _structure(self, problem):
         """The grown tree without leaf values, for which there is time."""
-        grow, samples = self._builder(problem), problem.training_samples
-        if not problem.control.deadline.is_set:
-            return grow(samples, problem)
         problem = problem.with_time(_GROWING_TIME)
-        deadline = problem.control.deadline
+        deadline, samples = problem.control.deadline, problem.training_samples
+        grow = self._builder(problem)
+        if not deadline.is_set:
+            return grow(samples, problem)
         # A tree of a few samples is always grown; its time tells how many samples are possible.
         order = np.random.default_rng(problem.random_state).permutation(samples)
         pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()

@@ -12,6 +12,10 @@ from ngdt._methods.random.oblique import ROUNDING
 from ngdt._methods.random.random_oblique import unit_vectors
 from ngdt._util.validation import COUNT_OR_ZERO
 
+# Number of samples, counted once for each coefficient, after which a descent looks at the clock and
+# notices Ctrl-C: some tenths of a second.
+_PART = 2**21
+
 
 @dataclass(eq=False, repr=False)
 class OC1(InfoGain):
@@ -90,10 +94,13 @@ class OC1Splitter(RefinedSplitter):
         self.scaling = _coarse(problem.scaling)
         self.descent = Descent(self.splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
+        self.deadline = problem.control.deadline
 
     def _refined(self, samples, best, min_samples_leaf):
         initial = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
         for restart in range(self.n_restarts + 1):
+            if not self.deadline.fits():
+                return
             if restart:
                 initial = self.cut(
                     samples, self._random_hyperplane(self.moved[:-1])[0], min_samples_leaf)
@@ -121,12 +128,14 @@ class OC1Splitter(RefinedSplitter):
         scaled = np.append(*self.scaling.to_scaled(initial.direction, initial.threshold))
         score = self.data.project(samples, initial.direction) - initial.threshold
         self.descent.start(samples, scaled, score, initial.gain)
-        has_gained = True
-        while has_gained:
+        has_gained, step = True, max(1, _PART // len(samples))
+        while has_gained and self.deadline.fits():
             coefficients = self.random.permutation(self.moved)
             chance = self.random.random(len(coefficients))
-            has_gained = self.descent.descend(coefficients, chance) or any(
-                self._jump(samples) for _ in range(self.n_jumps))
+            has_gained = any([
+                self.descent.descend(coefficients[k:k + step], chance[k:k + step])
+                for k in range(0, len(coefficients), step) if self.deadline.fits()
+            ]) or any(self._jump(samples) for _ in range(self.n_jumps))
         return self.cut(
             samples, self.descent.weights[:-1] / self.scaling.scale, min_samples_leaf)
 
