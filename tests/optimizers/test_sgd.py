@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from scipy.sparse import csr_array, issparse
 
 from helpers import FORMS, StopAt, iris_problem
 from ngdt import ObliqueTreeClassifier, Tree
@@ -186,10 +186,12 @@ def test_automatic_inference(problem, start, kind, loss):
 def test_automatic_nu(watch, problem, start, form, norm_limit, loss):
     if not loss.is_classifier:
         problem, start = of_targets(problem)
-    problem = problem.replace(X=form(problem.X), standardize=True)
+    # Half of the values are 0, so that CSR stays CSR.
+    X = np.where(np.indices(problem.X.shape).sum(axis=0) % 2, problem.X, 0.0)
+    problem = problem.replace(X=form(X), standardize=True)
     _, _, trainer = watch(SGD(norm_limit=norm_limit, epochs=1), start, problem)
     used = problem.sample_weight > 0
-    X, y = load_iris().data[used], problem.y[used]
+    X, y = X[used], problem.y[used]
     if form is np.asarray:
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
     else:
@@ -345,3 +347,26 @@ def test_ctrl_c_returns_the_tree_of_the_last_epoch(
 
 
 # --- nothing overflows ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", [SGD, SSGD])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_csr_matrix_without_zeros_is_trained_on_as_dense(all_trained, optimizer, dtype):
+    # Of iris, whose features are never centred then, a third of the labels were right.
+    given = all_trained.replace(X=all_trained.X.astype(dtype))
+    start = InfoGain().initialize(given)
+    dense, sparse = (
+        optimizer(epochs=3).optimize(start, given.replace(X=form(given.X))).tree
+        for form in (np.asarray, csr_array))
+    assert sparse == dense
+
+
+@pytest.mark.parametrize("share", [0.6, 0.7])
+def test_samples_become_dense_only_where_that_takes_less_memory(all_trained, share, monkeypatch):
+    seen, measure = [], _sgd.InputScale.measure
+    monkeypatch.setattr(_sgd.InputScale, "measure", lambda problem, limit: (
+        seen.append(problem.X) or measure(problem, limit)))
+    X = np.where(np.random.default_rng(0).random(all_trained.X.shape) < share, all_trained.X, 0.0)
+    given = all_trained.replace(X=csr_array(X))
+    SGD(epochs=1).optimize(InfoGain().initialize(given), given)
+    assert issparse(seen[0]) == (share < 2 / 3)

@@ -7,6 +7,7 @@ choices made here are this package's own, and were made on validation data.
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from ngdt._core.search import RADIUS
@@ -129,11 +130,24 @@ class SGD(Optimizer):
         if tree.n_internal == 0:
             return OptimizerResult(tree)
         if input_scale is None:
+            problem = _dense_if_smaller(problem)
             input_scale = InputScale.measure(problem, self.norm_limit)
         run = SGDRun(self, tree, problem, input_scale)
         run.shrink_weights()
         run.train()
         return run.progress.result(run.best_tree)
+
+
+def _dense_if_smaller(problem):
+    """The problem with dense samples, if a CSR matrix of them takes more memory.
+
+    Sparse features are never centred. Those that are far from zero would leave little of the
+    largest norm of the weights to what tells the samples apart.
+    """
+    X = problem.X
+    is_smaller = sparse.issparse(X) and (
+        X.data.nbytes + X.indices.nbytes >= X.shape[0] * X.shape[1] * X.dtype.itemsize)
+    return problem.replace(X=X.toarray()) if is_smaller else problem
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
