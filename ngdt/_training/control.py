@@ -435,10 +435,11 @@ class Pace:
     def _next(self, done):
         """Finished shares of the next piece, from those without a deadline."""
         deadline, total = self.control.deadline, self.epochs * self.n_steps
-        left = deadline.left
         remaining = (1.0 - done[0] - self._skipped) * total
-        skip, seconds = 0.0, self._measure(left)
-        if left == 0.0 or (self._seconds and not deadline.fits(remaining * self._seconds)):
+        skip, seconds = 0.0, self._measure(deadline.left)
+        is_late = not deadline.fits(remaining * (self._seconds or 0.0))
+        left = deadline.left
+        if is_late:
             # Each step becomes as long as those that one step has time for.
             skip = (remaining * seconds / left - 1.0) / total if left else 1.0
         longest = min(_PIECE * left, _PIECE_SECONDS)

@@ -149,9 +149,10 @@ def test_a_pace_ends_its_schedule_at_the_deadline(epochs, n_steps, share, slower
 
 
 def test_without_time_a_run_is_one_step(clock):
-    clock.now = 2.0
-    pace = Pace(Control(Deadline(1.0)), 5, 100)
+    clock.now, deadline = 2.0, Deadline(1.0)
+    pace = Pace(Control(deadline), 5, 100)
     assert finished_shares(pace, clock, lambda step: 1.0).tolist() == [0.0]
+    assert deadline.has_cut
 
 
 # --- shares of the time --------------------------------------------------------------------------
