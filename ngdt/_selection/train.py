@@ -89,28 +89,28 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
     if optimizers and not problem.own_validation:   # without optimizers nothing is validated
         training, validation = held_out_of(problem, validation_fraction)
         problem = problem.replace(sample_weight=training, validation_weight=validation)
-    trained = None
+    def result_of(trained, is_ended):
+        # Training samples decide, unless a method is wanted as it is, and was not ended: after a
+        # few steps, a tree may be wrong more often than right.
+        is_kept = (is_ended or bool(validation_fraction)) and isinstance(tree, Tree) and _is_worse(
+            problem, optimizers, tree, trained)
+        found = tree if is_kept else trained
+        return TrainingResult(
+            enforce_limits(found, problem) if limit else found, history, is_kept)
+
+    trained, deadline = None, problem.control.deadline
     try:
         if not is_given:
             part = problem.with_time(policy.INITIAL_TIME if optimizers else 1.0)
             tree = init.initialize(part.doing(1 / (1 + len(optimizers)), "initial tree"))
         trained = run_in_turn(problem, tree, optimizers, history, is_given)
-        # Training samples decide, unless a method is wanted as it is, and was not shortened: after
-        # a few steps, a tree may be wrong more often than right.
-        is_kept = (bool(validation_fraction) or problem.control.deadline.has_cut) and _is_worse(
-            problem, optimizers, tree, trained)
-        found = tree if is_kept else trained
-        return TrainingResult(
-            enforce_limits(found, problem) if limit else found, history, is_kept)
+        return result_of(trained, deadline.has_cut)
     except KeyboardInterrupt as error:
         found = getattr(error, "tree", None) if trained is None else trained
         if found is None:
             raise
-        is_kept = trained is None and isinstance(tree, Tree) and _is_worse(
-            problem, optimizers, tree, found)
-        found = tree if is_kept else found
-        raise Stopped(enforce_limits(found, problem) if limit else found, history,
-                      baseline_kept=is_kept) from error
+        best = result_of(found, trained is None or deadline.has_cut)
+        raise Stopped(best.tree, history, baseline_kept=best.baseline_kept) from error
 
 
 def _is_worse(problem, optimizers, initial, tree):

@@ -233,7 +233,8 @@ def test_less_errors_on_validation_samples_excuse_more_on_training_samples(label
     assert result.baseline_kept == kept
 
 
-def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch):
+@pytest.mark.parametrize(("wrong", "kept"), [(0.4, False), (0.95, True)])
+def test_ctrl_c_after_training_changes_nothing(monkeypatch, wrong, kept):
     calls = []
 
     def interrupt(tree, problem):
@@ -244,8 +245,9 @@ def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch):
 
     monkeypatch.setattr(_train, "enforce_limits", interrupt)
     with pytest.raises(Stopped) as caught:
-        train(problem(300), Stub(0.9), [Step(0.4)])
-    assert caught.value.tree == stump(0.4)
+        train(problem(300), Stub(0.9), [Step(wrong)], validation_fraction="auto")
+    assert caught.value.baseline_kept == kept
+    assert caught.value.tree == stump(0.9 if kept else wrong)
 
 
 def test_ctrl_c_in_a_later_optimizer_keeps_the_tree_before():
