@@ -96,7 +96,8 @@ class _Job:
             try:
                 result = train(part, init, optimizers)
             except Stopped as stopped:
-                result, interrupted = TrainingResult(stopped.tree, stopped.history), True
+                result, interrupted = TrainingResult(
+                    stopped.tree, stopped.history, stopped.baseline_kept), True
         part._check_shapes(result.tree)
         tree = far_targets.restore(for_all_features(result.tree, features, problem.X.shape[1]))
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {

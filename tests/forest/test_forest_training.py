@@ -76,6 +76,20 @@ def test_ctrl_c_in_the_first_tree(iris):
     assert model.score(*iris) > 0.9
 
 
+def test_a_first_tree_that_ctrl_c_left_untrained_says_so(iris):
+    class Worse(Interrupted):
+        def _optimize(self, tree, problem):
+            return super()._optimize(tree.replace(values=-tree.values), problem)
+
+    model = ObliqueForestClassifier(
+        5, max_depth=3, init="info_gain", optimizer=Worse(), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="1 of 5 trees"):
+        model.fit(*iris)
+    assert model[0].baseline_kept_
+    assert model.kind_ == "forest: greedy tree (1)"
+    assert model.score(*iris) > 0.9
+
+
 class Endless(Optimizer):
     """Trains until it is interrupted, but for two trees."""
 
