@@ -329,6 +329,20 @@ def has_slopes(tree, leaf=slice(None)):
     return tree.slopes is not None and bool(tree.slopes[leaf].any())
 
 
+def is_constant(tree):
+    """Return whether a tree predicts the same for all samples, as it has no splits and no slopes.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    bool
+    """
+    return not tree.n_internal and not has_slopes(tree)
+
+
 def shares_slopes(tree):
     """Return whether the leaves of a tree are linear, and differ in their values only.
 

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.structure import decision_path
+from ngdt._core.structure import decision_path, is_constant
 from ngdt._core.tree import Tree
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
@@ -95,8 +95,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 init = problem.refit_leaves(init)
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
         tree, y = run.result.tree, problem.y[problem.training_samples]
-        if not tree.n_internal and tree.slopes is None and (
-                problem.limits.max_depth != 0 and (y != y[0]).any()):
+        if is_constant(tree) and problem.limits.max_depth != 0 and (y != y[0]).any():
             warn(_NO_SPLITS)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):

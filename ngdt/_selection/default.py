@@ -3,6 +3,7 @@
 from functools import cached_property, partial
 from time import monotonic
 
+from ngdt._core.structure import is_constant
 from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
@@ -111,10 +112,9 @@ class _Race:
                 break
 
     def _has_failed(self, each):
-        """Return whether training failed: more loss than on the folds, or no split left."""
+        """Return whether training failed: more loss than on the folds, or all predictions equal."""
         (loss, _, tree, _), choice = self.trained[-1], self.choice
-        has_lost = not tree.n_internal and tree.slopes is None and any(
-            other.n_internal for other in choice.trees[each])
+        has_lost = is_constant(tree) and not all(map(is_constant, choice.trees[each]))
         return has_lost or loss > sum(choice.mean_error(each, "square"))
 
     def stop(self, error):
@@ -143,7 +143,7 @@ class _Race:
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
                      nothing_found(problem.loss))
-            elif self.choice.folds and tree.slopes is None:
+            elif self.choice.folds and is_constant(tree):
                 warn(_LOST_IN_THE_END.format(winner.name))
         table = self.choice.table(winner)
         if self.strengths:

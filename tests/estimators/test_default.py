@@ -26,7 +26,7 @@ from ngdt._training.folds import Score
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Pruned, RandomComplete
-from ngdt.losses import LogLoss
+from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
 
 
@@ -105,10 +105,12 @@ def test_of_equal_candidates_the_first_wins(compete):
 
 
 class Leaf(Optimizer):
-    """Puts a single leaf in the place of any tree."""
+    """Puts a single leaf in the place of any tree, with slopes of zero as of a lost linear leaf."""
 
     def _optimize(self, tree, problem):
-        return OptimizerResult(Tree(np.empty((0, 1)), [], [], [], [[0.0, 0.0]]))
+        q = tree.n_outputs
+        return OptimizerResult(
+            Tree(np.empty((0, 1)), [], [], [], np.zeros((1, q)), slopes=np.zeros((1, q, 1))))
 
 
 @pytest.fixture
@@ -118,10 +120,12 @@ def noisy_stump():
     return given.replace(y=1.0 * ((x > 0.5) ^ (x % 0.05 < 0.02))[:, None])
 
 
-def test_a_winner_that_loses_its_splits_in_the_end_says_so(no_leaf, noisy_stump):
-    candidate = Candidate("stump", "initial", (Step(0.5),), (Leaf(),))
+@pytest.mark.parametrize(("loss", "q"), [(LogLoss(), 2), (SquaredLoss(), 1)])
+def test_a_winner_that_loses_its_splits_in_the_end_says_so(no_leaf, noisy_stump, loss, q):
+    given, candidate = noisy_stump.replace(loss=loss, n_outputs=q), Candidate(
+        "stump", "initial", final=(Leaf(),))
     with pytest.warns(UserWarning, match="'stump' won on held-out samples, but .* the same for"):
-        assert best_tree(noisy_stump, [candidate]).tree.n_leaves == 1
+        assert best_tree(given, [candidate]).tree.n_leaves == 1
 
 
 @pytest.mark.filterwarnings("error")

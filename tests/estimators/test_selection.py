@@ -274,6 +274,15 @@ def test_a_named_method_says_that_a_single_leaf_is_left(estimator, parameters):
         assert estimator(random_state=0, **parameters).fit(X, y).get_n_leaves() == 1
 
 
+def test_nor_slopes_that_are_lost_where_values_are_far_are_left_in_silence():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 4)), random.normal(size=300)
+    X[:20] *= 1e7
+    model = ObliqueTreeRegressor(2, init="model_tree", optimizer=None, random_state=0)
+    with pytest.warns(UserWarning, match="The tree has no splits, and predicts the same"):
+        assert model.fit(X, y).kind_ == "single leaf"
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_single_leaf_that_was_to_be_expected_is_no_surprise():
     X, y = np.eye(20), np.arange(20) % 2
