@@ -143,7 +143,7 @@ class _Race:
                 n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
                 warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
                      nothing_found(problem.loss))
-            elif self.choice.folds and is_constant(tree):
+            elif self.choice.folds and self.training is not None and is_constant(tree):
                 warn(_LOST_IN_THE_END.format(winner.name))
         table = self.choice.table(winner)
         if self.strengths:

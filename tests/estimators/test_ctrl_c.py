@@ -78,6 +78,16 @@ def test_before_a_candidate_is_trained(optimizer, digits, monkeypatch):
 
 
 @BOTH
+@pytest.mark.filterwarnings("error")
+def test_before_any_candidate_has_won(estimator, monkeypatch):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 4)), random.integers(0, 2, 300)
+    Interruption(monkeypatch, TAO, "_optimize", 1)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        assert estimator(3, optimizer="tao", random_state=0).fit(X, y).kind_ == "single leaf"
+
+
+@BOTH
 def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
     stop = Interruption(monkeypatch, ngdt._selection.train, "enforce_limits", 1)
     model = estimator(
