@@ -142,7 +142,8 @@ class SummarizesTree:
         is_leaf = not self.tree_.n_internal and _chosen(self)
         if self.baseline_kept_ and not is_auto(self.optimizer) and not is_leaf:
             # Without any, the training was shortened, as another warning says.
-            hint = " With validation_fraction=None, fit returns the trained tree."
+            no_limit = " and max_time=None" * (self.max_time is not None)
+            hint = f" With validation_fraction=None{no_limit}, fit returns the trained tree."
             found.append(f"{_kept(self)}{hint * bool(self.validation_fraction)}")
         return found
 

@@ -294,8 +294,9 @@ def test_kept_score_bands_have_no_article():
     ({"optimizer": Doubled(-1.0), "init": GREEDY}, "The initial tree was kept, a given tree: "),
 ])
 def test_fit_warns_if_it_does_not_return_what_was_asked_for(parameters, text):
-    with pytest.warns(UserWarning, match=f"{text}.*validation_fraction=None"):
-        fitted(**parameters)
+    for max_time, limits in (None, ""), (1e5, " and max_time=None"):
+        with pytest.warns(UserWarning, match=f"{text}.*With validation_fraction=None{limits}, fit"):
+            fitted(max_time=max_time, **parameters)
 
 
 def test_a_tree_of_one_label_says_so():
