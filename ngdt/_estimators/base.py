@@ -48,7 +48,8 @@ from ngdt.pruning._sequence import pruning_sequence
 _MIN_BATCH = 50
 _NO_SPLITS = (
     "The tree has no splits, and predicts the same for all rows. If y depends on the columns, try "
-    "another optimizer or init, a larger C of TAO, or a smaller ccp_alpha or min_samples_leaf")
+    "another optimizer or init, a larger C of TAO or max_time, or a smaller ccp_alpha or "
+    "min_samples_leaf")
 
 
 @dataclass(eq=False, repr=False)
