@@ -124,7 +124,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                     warn(f"partial_fit fits the present tree to {count(n_samples, 'sample')} "
                          "alone, and it may forget the others: collect a few hundred for each call")
                 run.result = train(problem, init, optimizers, limit=False)
-        run.warn()
+        if run.interrupted:     # the loop that the call is in has to end
+            raise KeyboardInterrupt
         return self
 
     def _initial(self, run, optimizers, resume):

@@ -227,6 +227,9 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
             With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches. With
             `expected_samples`, if so many have been given, or if the present tree is not of a
             `partial_fit` with it.
+        KeyboardInterrupt
+            By Ctrl-C, which ends the loop around the call, too. The estimator has the best tree so
+            far, if there is one.
 
         Warns
         -----

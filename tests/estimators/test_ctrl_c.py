@@ -138,10 +138,14 @@ def test_before_the_first_epoch(estimator, owner, name, iris, monkeypatch):
 
 
 @BOTH
-def test_in_partial_fit(estimator, iris):
+def test_in_partial_fit_ends_the_loop_and_keeps_the_tree(estimator, iris):
     X, y = iris
     classes = {"classes": [0, 1, 2]} if estimator is ObliqueTreeClassifier else {}
     model = estimator(3, optimizer=[SSGD(epochs=5), Regrow()], callback=StopAt(2), random_state=0)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
+    with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X, y, **classes)
+    assert len(model.history_["optimizer"]) == 2
     assert model.predict(X).shape == y.shape
+    kept = model.tree_
+    model.set_params(callback=None).partial_fit(X, y)
+    assert model.tree_ != kept
