@@ -121,7 +121,7 @@ def main(argv=None):
 
 def _one_line(error):
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
+        return " ".join(f"{error.filename}: {error.strerror}".split())
     line = " ".join(str(error).split())
     for advice, option in _OPTIONS.items():
         line = re.sub(advice, option, line)

@@ -592,6 +592,15 @@ def test_mistakes_are_one_line(arguments, message, mistake):
     assert message in mistake(*arguments.split())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no such names")
+def test_a_name_of_two_lines_is_in_one_line(mistake, monkeypatch):
+    def fail(path):
+        raise OSError(5, "Input/output error", "wine\nand cheese.ngdt")
+
+    monkeypatch.setattr("ngdt.cli._models.load", fail)
+    assert mistake("show", "wine.ngdt") == "ngdt: error: wine and cheese.ngdt: Input/output error\n"
+
+
 def test_of_many_columns_the_last_are_named(mistake, folder):
     pd.DataFrame(0.0, [0], [f"x{k}" for k in range(19)] + ["y"]).to_csv(
         folder / "many.csv", index=False)
