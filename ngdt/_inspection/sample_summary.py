@@ -150,9 +150,11 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
 
 def single_features(tree):
     """The feature and the weight of each split on a single feature; -1 and 0 for other splits."""
-    node, feature = tree.weights.nonzero()
-    value = tree.weights.data if tree.is_sparse else tree.weights[node, feature]
-    is_alone = np.bincount(node, minlength=tree.n_internal)[node] == 1
+    weights = tree.weights
+    counts = np.diff(weights.indptr) if tree.is_sparse else np.count_nonzero(weights, axis=1)
+    alone = np.flatnonzero(counts == 1)     # places of all weights are several times their size
+    part = weights[alone]
     column, weight = np.full(tree.n_internal, -1, dtype=np.int32), np.zeros(tree.n_internal)
-    column[node[is_alone]], weight[node[is_alone]] = feature[is_alone], value[is_alone]
+    column[alone] = part.nonzero()[1]
+    weight[alone] = part.data if tree.is_sparse else part[np.arange(len(alone)), column[alone]]
     return column, weight

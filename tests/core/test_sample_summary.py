@@ -1,15 +1,17 @@
 """Distances of samples to each split, against routing of one sample at a time."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from helpers import FORMS
+from helpers import FORMS, complete_tree
 from ngdt import ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._inspection.sample_summary import SampleSummary, single_features
 
 
 def nearest(tree, X, samples):
@@ -109,3 +111,19 @@ def test_means_of_nodes_are_those_of_weighted_samples(max_depth):
         model._sample_summary.leaf_weights, np.bincount(of_leaf, weight))
     equal = ObliqueTreeRegressor(max_depth, optimizer=None).fit(X, y, sample_weight=2 * weight**0)
     assert equal._sample_summary.leaf_weights is None
+
+
+def test_splits_on_single_features_are_found_without_copies_of_the_weights():
+    tree = complete_tree(6, 5000)
+    weights = tree.weights.copy()
+    weights[[0, 3]] = 0.0
+    weights[3, 7] = 2.0
+    tree = tree.replace(weights=weights)
+    tracemalloc.start()
+    column, weight = single_features(tree)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 0.5 * weights.nbytes
+    assert (column[3], weight[3]) == (7, 2.0)
+    assert (np.delete(column, 3) == -1).all()
+    assert not np.delete(weight, 3).any()
