@@ -89,6 +89,7 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
     if optimizers and not problem.own_validation:   # without optimizers nothing is validated
         training, validation = held_out_of(problem, validation_fraction)
         problem = problem.replace(sample_weight=training, validation_weight=validation)
+
     def result_of(trained, is_ended):
         # Training samples decide, unless a method is wanted as it is, and was not ended: after a
         # few steps, a tree may be wrong more often than right.
