@@ -136,14 +136,14 @@ def _upper_fences(values, median, distance, keep_tails):
     return fence
 
 
-@np.errstate(over="ignore")     # of limits beyond the largest number
 def _sparse_fences(X, sample_weight, keep_tails, fill):
     """Fences of sparse features, by columns; infinite where no value can be far."""
     low, high = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
     stored = np.flatnonzero(np.diff(X.indptr))
     starts, size = X.indptr[stored], np.abs(X.data)
     least, most = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
-    far = stored[most > REACH * least]
+    with np.errstate(over="ignore"):
+        far = stored[most > REACH * least]
     counts = X.indptr[far + 1] - X.indptr[far]
     for count in np.unique(counts):     # at once: there may be as many features as words
         of_count = far[counts == count]
@@ -178,7 +178,8 @@ def _side(values, weight):
 
 def _fences_of_side(values, distance, keep_tails):
     """Fences of a side; infinite without any positive value."""
-    fence = _upper_fences(values, np.zeros((len(values), 1)), distance, keep_tails)
+    with np.errstate(over="ignore"):
+        fence = _upper_fences(values, np.zeros((len(values), 1)), distance, keep_tails)
     return np.where(values[:, -1] > 0.0, fence, np.inf)
 
 
