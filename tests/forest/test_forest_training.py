@@ -156,15 +156,16 @@ def test_a_forest_ends_in_time(optimizer, n_jobs):
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 20))
     y = (X[:, :4].sum(axis=1) > 0).astype(int)
+    # A greedy tree has 0.85, so that the forest is good on a machine with no time for a step, too.
+    init = "auto" if optimizer is None else "info_gain"
     model = ObliqueForestClassifier(
-        1000, optimizer=optimizer, n_jobs=n_jobs, max_time=0.3, random_state=0)
+        1000, init=init, optimizer=optimizer, n_jobs=n_jobs, max_time=0.3, random_state=0)
     before = perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"max_time=0\.3 s .* the forest has \d+ of 1000"):
         model.fit(X, y)
     assert perf_counter() - before < 4.0
     assert 1 <= len(model.estimators_) < 1000
-    # A tree that had no time for a step has 0.69 with random splits, and 0.85 with greedy ones.
-    assert model.score(X, y) > 0.65
+    assert model.score(X, y) > 0.8
 
 
 def test_almost_no_time_gives_a_tree(digits):

@@ -541,12 +541,11 @@ def test_trees_of_the_trial_predict_nothing_out_of_bag(forest, call, kinds, iris
     np.testing.assert_array_equal(found, known)
 
 
-@pytest.mark.parametrize("max_time", [0.5, *in_nightly([2.0])])
+@pytest.mark.parametrize("max_time", [1.0, *in_nightly([0.5, 2.0])])
 def test_the_default_ends_in_time(max_time, digits):
     with pytest.warns(ConvergenceWarning, match="of 400 trees"):
         model = ObliqueForestClassifier(400, max_time=max_time, random_state=0).fit(*digits)
-    # The first tree alone has 0.75, on a machine with no time for more.
-    assert model.score(*digits) > 0.7
+    assert model.score(*digits) > 0.8
 
 
 def test_a_group_has_one_weight_in_each_weighting():
