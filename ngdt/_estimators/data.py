@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from textwrap import indent
 from typing import ClassVar, Literal, Self
@@ -95,6 +95,7 @@ class TableEstimator(
         "max_depth": [COUNT_OR_ZERO, None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left"), SHARE],
         "min_samples_leaf": [COUNT, Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [NOT_NEGATIVE],
         "ccp_alpha": [NOT_NEGATIVE],
@@ -112,6 +113,7 @@ class TableEstimator(
     max_depth: int | None = None
     min_samples_split: int | float = 2
     min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0
     ccp_alpha: float = 0.0

@@ -42,6 +42,8 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         Sample weights do not count, as in scikit-learn.
     min_samples_leaf : int or float, default=1
         Least number of training samples in a leaf of the fitted tree; a float is a share of all.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight of all training samples in a leaf of the fitted tree, at most 0.5.
     max_leaf_nodes : int or None, default=None
         Largest number of leaves of the fitted tree. None sets no limit.
     min_impurity_decrease : float, default=0.0

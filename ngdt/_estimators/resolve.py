@@ -16,6 +16,7 @@ from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._selection.candidates import CONSTANT, Leaves
 from ngdt._training.problem import Limits, Problem
+from ngdt._training.size_limits import ROUNDING
 from ngdt._util.validation import did_you_mean, error_prefix
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.losses import LOSSES, get_loss
@@ -42,13 +43,20 @@ def resolve_problem(estimator, X, targets, sample_weight, encoder):
     """The problem of encoded samples, with the limits that the parameters of an estimator set."""
     loss = resolve_loss(estimator)
     n_samples, max_depth = np.count_nonzero(sample_weight), estimator.max_depth
+    leaf_share = float(estimator.min_weight_fraction_leaf)
+    leaf_count = sample_count(estimator.min_samples_leaf, n_samples, 1)
+    if not hasattr(estimator, "bootstrap"):     # samples that are drawn twice weigh more
+        # Trees grow by numbers of samples: at least so many have that share of the weight.
+        relative = sample_weight / sample_weight.max()
+        leaf_count = max(leaf_count, ceil(leaf_share * relative.sum() * (1.0 - ROUNDING)))
     return Problem(
         X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss, n_outputs=encoder.n_outputs,
         sample_weight=sample_weight, limits=Limits(
             # Products of integers of a few bits would overflow.
             None if max_depth is None or is_auto(max_depth) else int(max_depth),
             sample_count(estimator.min_samples_split, n_samples, 2),
-            sample_count(estimator.min_samples_leaf, n_samples, 1),
+            leaf_count,
+            leaf_share,
             None if estimator.max_leaf_nodes is None else int(estimator.max_leaf_nodes),
             encoder.scale_impurity(estimator.min_impurity_decrease, loss),
             encoder.scale_impurity(estimator.ccp_alpha, loss)),

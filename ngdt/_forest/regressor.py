@@ -37,6 +37,8 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         A sample that a tree has drawn several times counts once.
     min_samples_leaf : int or float, default=1
         Least number of training samples in a leaf of a tree; a float is a share of all.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight of all training samples in a leaf of a tree, at most 0.5.
     max_leaf_nodes : int or None, default=None
         Largest number of leaves of a tree. None sets no limit.
     min_impurity_decrease : float, default=0.0

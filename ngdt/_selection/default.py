@@ -22,8 +22,9 @@ from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
 _NO_SPLIT = (
-    "min_samples_leaf ({}) and min_samples_split ({}) allow no split of the {} samples "
-    "outside of a fold: the model predicts the same for all rows. Choose smaller limits")
+    "min_samples_leaf or min_weight_fraction_leaf ({} samples) and min_samples_split ({}) allow no "
+    "split of the {} samples outside of a fold: the model predicts the same for all rows. Choose "
+    "smaller limits")
 _LOST_IN_THE_END = (
     "{!r} won on held-out samples, but trained on all samples it predicts the same for all rows. "
     "Leave out columns that matter little, add rows, or ask for another kind, such as "

@@ -58,6 +58,7 @@ class Limits(NamedTuple):
     max_depth: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0
     ccp_alpha: float = 0.0
@@ -93,10 +94,10 @@ class Problem:
         made on them, no other sample is held out, and the limits do not count them. False without
         validation samples.
     limits : Limits
-        `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes`,
-        `min_impurity_decrease` and `ccp_alpha` of the estimator; impurities are those of the
-        encoded targets. `max_depth` is for initializers, and only the fit regards `ccp_alpha`. By
-        default, there are none; `limited` sets them.
+        `max_depth`, `min_samples_split`, `min_samples_leaf`, `min_weight_fraction_leaf`,
+        `max_leaf_nodes`, `min_impurity_decrease` and `ccp_alpha` of the estimator; impurities are
+        those of the encoded targets. `max_depth` is for initializers, and only the fit regards
+        `ccp_alpha`. By default, there are none; `limited` sets them.
     standardize : {"auto", "global", True, False}
         How features are scaled while split weights are trained.
     random_state : int

@@ -12,17 +12,21 @@ from ngdt.pruning._sequence import pruning_sequence
 from ngdt.pruning._size import prune_to_size
 from ngdt.pruning._unused import keep_reached
 
+# Share of a weight that rounding explains.
+ROUNDING = 1e-9
+
 
 def enforce_limits(tree, problem):
     """The tree without leaves that no sample reaches, and within the limits of the problem.
 
-    A leaf with fewer than `min_samples_leaf` samples is removed with the split above it, and its
-    samples go to the other side. A split of fewer than `min_samples_split` samples, or one that
-    decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
-    to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
-    cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
-    values. If the tree is within the limits, the cost is one pass over the samples. With
-    directions, splits and leaves become monotone; slopes that leaves share stay.
+    A leaf with fewer than `min_samples_leaf` samples, or a smaller share of the weight than
+    `min_weight_fraction_leaf`, is removed with the split above it, and its samples go to the other
+    side. A split of fewer than `min_samples_split` samples, or one that decreases the impurity by
+    less than `min_impurity_decrease`, becomes a leaf. The rest is pruned to `max_leaf_nodes` leaves
+    with the least training error. What is left is pruned to the least cost complexity for
+    `ccp_alpha`. Leaves that receive samples are refitted, all others keep their values. If the tree
+    is within the limits, the cost is one pass over the samples. With directions, splits and leaves
+    become monotone; slopes that leaves share stay.
 
     Parameters
     ----------
@@ -74,7 +78,9 @@ def subtree_within_limits(tree, limits, at_leaves):
     small = tree
     while True:
         count, targets = at_leaves(small)
-        keep = large_leaves(small, count, limits.min_samples_leaf)
+        share = np.bincount(targets.leaf, targets.weight, small.n_leaves) / targets.weight.sum()
+        keep = large_leaves(small, count, (count >= limits.min_samples_leaf) & (
+            share >= limits.min_weight_fraction_leaf * (1.0 - ROUNDING)))
         if keep.all():
             break
         small = keep_reached(small, keep)
@@ -114,7 +120,7 @@ def _present(problem):
     return np.flatnonzero(weight > 0).astype(np.int32), weight
 
 
-def large_leaves(tree, count, min_samples_leaf):
+def large_leaves(tree, count, has_enough):
     """Mask of the leaves to keep: those with enough samples; of two small siblings, the larger.
 
     Parameters
@@ -122,18 +128,19 @@ def large_leaves(tree, count, min_samples_leaf):
     tree : Tree
     count : ndarray of int, shape (n_leaves,)
         Number of samples of each leaf.
-    min_samples_leaf : int
+    has_enough : ndarray of bool, shape (n_leaves,)
+        Whether a leaf is within the limits.
 
     Returns
     -------
     ndarray of bool, shape (n_leaves,)
     """
-    keep = count >= min_samples_leaf
+    keep = has_enough.copy()
     left, right = ~tree.children_left, ~tree.children_right
     pairs = (left >= 0) & (right >= 0)
     left, right = left[pairs], right[pairs]
-    # The larger of two is kept in any case if one of them is large.
-    keep[np.where(count[left] >= count[right], left, right)] |= count[left] + count[right] > 0
+    is_small = ~(keep[left] | keep[right]) & (count[left] + count[right] > 0)
+    keep[np.where(count[left] >= count[right], left, right)] |= is_small
     if not keep.any():
         keep[count.argmax()] = True
     return keep

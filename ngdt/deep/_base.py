@@ -45,7 +45,7 @@ class DeepTree(HasParameters, BaseEstimator):
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.deep.{estimator_name}.html")
     # Parameters of other estimators.
     loss = class_weight = None
-    min_samples_split, min_impurity_decrease, ccp_alpha = 2, 0.0, 0.0
+    min_samples_split, min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha = 2, 0.0, 0.0, 0.0
     _check_y_params: ClassVar[dict] = {}
 
     _parameter_constraints: ClassVar[dict] = {

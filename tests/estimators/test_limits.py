@@ -39,8 +39,8 @@ LIMITS = {
                        ("min_samples_split", {"min_samples_split": 40}),
                        ("max_leaf_nodes", {"max_leaf_nodes": 5}),
                        ("min_impurity_decrease", {"min_impurity_decrease": 0.05})])),
-    "all": {"min_samples_leaf": 6, "min_samples_split": 30, "max_leaf_nodes": 6,
-            "min_impurity_decrease": 0.02},
+    "all": {"min_samples_leaf": 6, "min_weight_fraction_leaf": 0.08, "min_samples_split": 30,
+            "max_leaf_nodes": 6, "min_impurity_decrease": 0.02},
 }
 # Made numbers before anything is trained.
 SHARES = {"min_samples_leaf": 0.04, "min_samples_split": 0.15}
@@ -86,6 +86,9 @@ def check(model, X, y, weight, limits):
     assert_array_equal(model.n_node_samples_, at)
     m, n = tree.n_internal, present.sum()
     assert at[m:].min() >= 1
+    if m:
+        share = np.bincount(tree.apply(X), weight, tree.n_leaves) / weight.sum()
+        assert share.min() >= (1 - 1e-9) * limits.get("min_weight_fraction_leaf", 0.0)
     leaf = limits.get("min_samples_leaf", 1)
     split = limits.get("min_samples_split", 2)
     if m:
@@ -152,6 +155,19 @@ def test_samples_are_counted_without_their_weights(wine, form, optimizer):
     check(model, X, y, weight, limits)
 
 
+@pytest.mark.parametrize("weight_leaf", [0.05, 0.3])
+@pytest.mark.parametrize("optimizer", [None, SSGD(epochs=3), TAO(max_iter=2)])
+def test_leaves_have_enough_weight(wine, optimizer, weight_leaf):
+    X, y = wine
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 3.0, 20.0], len(y))
+    limits = {"min_weight_fraction_leaf": weight_leaf}
+    model = fit(ObliqueTreeClassifier, X, y, weight, optimizer=optimizer, **limits)
+    assert model.get_n_leaves() > 1
+    check(model, X, y, weight, limits)
+    free = fit(ObliqueTreeClassifier, X, y, weight, optimizer=optimizer)
+    assert model.get_n_leaves() < free.get_n_leaves()
+
+
 @pytest.mark.parametrize("limits", [
     {}, {"min_samples_leaf": 8}, {"min_samples_split": 30}, {"min_impurity_decrease": 0.03},
     {"max_leaf_nodes": 4}], ids=str)
@@ -169,7 +185,8 @@ def test_the_greedy_tree_is_that_of_scikit_learn(wine, limits, weighted):
 
 
 @pytest.mark.parametrize("limits", [
-    {"min_samples_leaf": 8}, {"min_impurity_decrease": 100.0}, {"min_samples_leaf": 0.1}], ids=str)
+    {"min_samples_leaf": 8}, {"min_impurity_decrease": 100.0}, {"min_samples_leaf": 0.1},
+    {"min_weight_fraction_leaf": 0.1}], ids=str)
 def test_the_greedy_regression_tree_is_that_of_scikit_learn(diabetes, limits):
     X, y = diabetes
     ours = ObliqueTreeRegressor(4, optimizer=None, **limits).fit(X, y)
@@ -205,7 +222,9 @@ def test_partial_fit_keeps_what_its_samples_do_not_reach(wine):
 
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"min_samples_leaf": 0}, "min_samples_leaf"), ({"min_samples_leaf": 1.5}, "min_samples_leaf"),
-    ({"min_samples_split": 1}, "min_samples_split"), ({"max_leaf_nodes": 1}, "max_leaf_nodes"),
+    ({"min_samples_split": 1}, "min_samples_split"),
+    ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf"),
+    ({"max_leaf_nodes": 1}, "max_leaf_nodes"),
     ({"min_impurity_decrease": -0.1}, "min_impurity_decrease")])
 def test_impossible_limits_are_refused(wine, parameters, message):
     with pytest.raises(ValueError, match=message):
@@ -232,7 +251,7 @@ def test_leaves_and_splits_of_too_few_samples(tree, seed):
             keep[left if count[left] >= count[right] else right] = True
     if not keep.any():
         keep[count.argmax()] = True
-    assert_array_equal(large_leaves(tree, count, 3), keep)
+    assert_array_equal(large_leaves(tree, count, count >= 3), keep)
     n_samples = count @ (tree.ancestors().toarray() != 0)
     assert_array_equal(
         forbidden_splits(tree, Limits(min_samples_split=4), count, None), n_samples < 4)
