@@ -216,7 +216,7 @@ def test_the_penalty_is_a_laplacian(image_shape, routing):
     expected = case.naive(0.7 * naive_soft.laplacian(image_shape)).gradient(batch, 1.5) + (
         0.7 * case.weights @ naive_soft.laplacian(image_shape))
     plain = gradient(case, routing, 1.5, batch)
-    case.options |= dict(spatial_penalty=0.7, neighbour=_neighbours(image_shape, 12))
+    case.options |= dict(spatial_penalty=0.7, neighbour=_neighbours(image_shape))
     penalised = gradient(case, routing, 1.5, batch)
     assert_close(penalised, expected)
     np.testing.assert_array_equal(penalised[:, -1], plain[:, -1])   # nothing is beside a threshold
@@ -228,7 +228,7 @@ def test_a_mask_keeps_weights_as_they_are(routing):
     case = case_for(routing, "categorical", 11, p=6, q=0.5)
     case.weights[case.random.random(case.weights.shape) < 0.5] = 0.0
     mask = (case.weights != 0).astype(np.float32)
-    case.options |= dict(mask=mask, spatial_penalty=0.1, neighbour=_neighbours((2, 3), 6))
+    case.options |= dict(mask=mask, spatial_penalty=0.1, neighbour=_neighbours((2, 3)))
     trainer, weights, _ = case.kernel(routing, 8)
     for _ in range(3):
         trainer.epoch(case.order(), *schedule([2.0] * 3, [0.1] * 3, [0.99] * 3, [0.5] * 3))

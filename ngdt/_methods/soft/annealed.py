@@ -27,8 +27,6 @@ _DECAY = 0.01
 N_STEPS, _MAX_EPOCHS, _CLASS_EPOCHS = 2250, 300, 75
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
 _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
-# Penalty on the slopes of linear leaves, in samples.
-_SLOPE_PENALTY = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
 _LINEAR_LOSSES = ("squared_error", "huber", "absolute_error", "quantile")
 
@@ -116,6 +114,7 @@ class Annealed(SoftOptimizer):
     """
 
     name = "annealed"
+    beta2, refit_every_step = 0.95, True
 
     _parameter_constraints: ClassVar[dict] = {
         "leaf": [StrOptions({"constant", "linear"})],
@@ -185,16 +184,8 @@ class Annealed(SoftOptimizer):
             gamma=lambda done: begin + (end - begin) * done,
             rate=lambda done: rate * cosine(done),
             decay=lambda done: decay * cosine(done),
-            q=self.q,
-            beta2=0.95,
-            pseudo_count=self.pseudo_count,
-            cutoff=self.cutoff,
-            mixing=self.mixing,
             leaf_rate=None if problem.loss.is_classifier else (
-                lambda done: self.leaf_learning_rate * cosine(done)),
-            is_linear=self.leaf == "linear",
-            slope_penalty=_SLOPE_PENALTY if self.slope_penalty == "auto" else self.slope_penalty,
-        )
+                lambda done: self.leaf_learning_rate * cosine(done)))
 
     def _epochs(self, steps_per_epoch, loss):
         if self.steps != "auto":

@@ -81,6 +81,7 @@ class EndToEnd(SoftOptimizer):
     """
 
     name = "end_to_end"
+    beta2, refit_every_step = 0.999, False
 
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [Interval(Real, 0, 1e6, closed="right")],
@@ -129,14 +130,5 @@ class EndToEnd(SoftOptimizer):
                 done * self.epochs + 1e-9),
             rate=lambda done: np.full_like(done, self.learning_rate),
             decay=np.zeros_like,
-            q=0.0,
-            beta2=0.999,
-            pseudo_count=self.pseudo_count,
-            refit_every_step=False,
-            spatial_penalty=float(self.spatial_penalty),
-            image_shape=self.image_shape if self.spatial_penalty else None,
-            keep_zeros=self.keep_zeros,
-            cutoff=self.cutoff,
             leaf_rate=None if problem.loss.is_classifier else (
-                lambda done: np.full_like(done, _LEAF_RATE)),
-        )
+                lambda done: np.full_like(done, _LEAF_RATE)))

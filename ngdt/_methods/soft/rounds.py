@@ -42,7 +42,7 @@ class SoftRounds(Rounds):
         super().__init__(optimizer, tree, problem, n_samples, n_replicas, whole)
         self.leaf_steps = self.steps_per_epoch
         self._rate_factor = np.sqrt(max(1.0, whole / self.batch_size))
-        self.prior, self.prior_weight = prior, self.schedule.pseudo_count / n_samples
+        self.prior, self.prior_weight = prior, optimizer.pseudo_count / n_samples
         # Stands for its shapes only.
         self._example = problem_of(problem, problem.training_samples[:1], problem.scaling)
 

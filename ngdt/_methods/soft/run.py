@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from numbers import Integral
 from time import monotonic
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -33,11 +34,13 @@ _CUTOFF, _MIN_CUTOFF_WEIGHTS = 0.001, 2**15
 _MIN_SAMPLE_WEIGHT = 1e-30
 # Error from which the squared loss is linear, in units of the standard deviation of the targets.
 _HUBER_LIMIT = 3.0
+# Penalty on the slopes of linear leaves, in samples, unless another one is given.
+_SLOPE_PENALTY = 3.0
 
 
 @dataclass(frozen=True)
 class SoftSchedule:
-    """Hyper-parameters of one training run.
+    """Length and schedules of one training run.
 
     Attributes
     ----------
@@ -45,30 +48,9 @@ class SoftSchedule:
     gamma, rate, decay : callable
         Schedules of the steepness, the learning rate, and the share of the weights that a step
         removes. Each maps an array of finished shares of the run, in [0, 1), to an array.
-    q : float
-        Loss of a sample: (1 - likelihood**q) / q.
-    beta2 : float
-        Decay of the second moments of Adam.
-    pseudo_count : float
-        Weight of the prior in each leaf, in samples.
-    refit_every_step : bool
-        Whether leaves are set to their running means in every step, or once per epoch.
-    mixing : float
-        Largest share of another sample in what is shown of each. Positive for dense data only.
-    spatial_penalty : float
-        Factor of the squared differences between the weights of neighbouring pixels.
-    image_shape : tuple or None
-        Shape of the images in which pixels are neighbours.
-    keep_zeros : bool
-        Whether weights that are zero in the initial tree stay zero.
-    cutoff : float, "auto" or None
     leaf_rate : callable or None
         Learning rate of Adam for leaves of regression, as `rate`. None fits leaves by
         expectation-maximisation.
-    is_linear : bool
-        Whether leaves are linear functions of the scaled features, or constants.
-    slope_penalty : float
-        Factor of the squares of the slopes of a leaf, in samples.
     """
 
     epochs: int
@@ -76,18 +58,7 @@ class SoftSchedule:
     gamma: Callable
     rate: Callable
     decay: Callable
-    q: float
-    beta2: float
-    pseudo_count: float
-    refit_every_step: bool = True
-    mixing: float = 0.0
-    spatial_penalty: float = 0.0
-    image_shape: tuple | None = None
-    keep_zeros: bool = False
-    cutoff: "float | str | None" = "auto"
-    leaf_rate: Callable | None = None
-    is_linear: bool = False
-    slope_penalty: float = 0.0
+    leaf_rate: Callable | None
 
 
 class SoftOptimizer(Optimizer):
@@ -98,6 +69,13 @@ class SoftOptimizer(Optimizer):
     default_init = "random_complete"
     metrics = ("loss", "gamma", "validation")
     phase = "soft training"
+    # Decay of the second moments of Adam.
+    beta2: ClassVar[float]
+    # Whether leaves are set to their running means in every step, or once per epoch.
+    refit_every_step: ClassVar[bool]
+    # Parameters that only one of the two methods has.
+    leaf, q, mixing, slope_penalty = "constant", 0.0, 0.0, 0.0
+    spatial_penalty, image_shape, keep_zeros = 0.0, None, False
 
     @abstractmethod
     def _schedule(self, n_samples, problem):
@@ -151,7 +129,7 @@ class SoftRun:
     """One training run: its state between epochs."""
 
     def __init__(self, params, tree, problem, samples, sample_weight, keep_zeros):
-        self.tree, self.problem = tree, problem
+        self.params, self.tree, self.problem = params, tree, problem
         self.samples, self.sample_weight = samples, sample_weight
         self.scaling, self.validation_samples = problem.scaling, problem.validation_samples
         self.random = np.random.RandomState(problem.random_state)
@@ -159,24 +137,23 @@ class SoftRun:
         weights, thresholds = self.scaling.to_unit_norm(tree.dense_weights(), tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
-        self.trainer = self._trainer(
-            keep_zeros or self.schedule.keep_zeros or problem.free_levels > 0)
+        self.trainer = self._trainer(keep_zeros or params.keep_zeros or problem.free_levels > 0)
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
 
     def _trainer(self, keep_zeros):
-        problem, schedule = self.problem, self.schedule
-        topology, cutoff = Topology(self.tree), schedule.cutoff
+        problem, params = self.problem, self.params
+        topology, cutoff = Topology(self.tree), params.cutoff
         is_sparse = sparse.issparse(problem.X)
         if cutoff == "auto":
             n_weights = self.tree.n_internal * problem.X.shape[1]
             pays = n_weights >= _MIN_CUTOFF_WEIGHTS and not is_sparse
             cutoff = _CUTOFF if pays else None
-        arguments = self.model, problem.data, self.scaling, schedule.batch_size
+        arguments = self.model, problem.data, self.scaling, self.schedule.batch_size
         options = dict(
-            q=schedule.q, betas=(0.9, schedule.beta2), refit_every_step=schedule.refit_every_step,
+            q=params.q, betas=(0.9, params.beta2), refit_every_step=params.refit_every_step,
             n_threads=usable_threads(problem.n_jobs))
-        is_plain = not (keep_zeros or schedule.spatial_penalty or schedule.is_linear)
+        is_plain = not (keep_zeros or params.spatial_penalty or params.leaf == "linear")
         if is_sparse and is_plain and cutoff is None:
             weights = np.ascontiguousarray(self.weights.T)
             self.weights = weights.T
@@ -190,22 +167,23 @@ class SoftRun:
             DenseRouting(topology, self.weights, *arguments) if cutoff is None and not is_sparse
             else SparseRouting(topology, self.weights, *arguments, cutoff or 0.0))
         return SoftTrainer(
-            routing, self.sample_weight, mask=mask, spatial_penalty=schedule.spatial_penalty,
-            neighbour=_neighbours(schedule.image_shape, problem.X.shape[1]), **options)
+            routing, self.sample_weight, mask=mask, spatial_penalty=params.spatial_penalty,
+            neighbour=_neighbours(params.image_shape) if params.spatial_penalty else None,
+            **options)
 
     def _leaf_model(self):
         problem, schedule, values = self.problem, self.schedule, self.tree.values
         if schedule.leaf_rate is None:
             return Categorical(softmax(values, axis=1).astype(np.float32), problem.y,
                                *self._prior(), schedule.batch_size)
-        n_slopes = problem.X.shape[1] if schedule.is_linear else 0
+        n_slopes = problem.X.shape[1] if self.params.leaf == "linear" else 0
         parameters = np.zeros((values.size, n_slopes + 1), dtype=np.float32)
         parameters[:, -1] = values.ravel()
         # With the squared loss, outliers would direct the splits.
         loss = HuberLoss(_HUBER_LIMIT) if problem.loss.is_squared else problem.loss
-        return LossLeaves(
-            parameters, problem.y, loss, schedule.slope_penalty / len(self.samples),
-            schedule.batch_size)
+        given = self.params.slope_penalty
+        penalty = (_SLOPE_PENALTY if given == "auto" else given) / len(self.samples)
+        return LossLeaves(parameters, problem.y, loss, penalty, schedule.batch_size)
 
     def _prior(self):
         """Share of each class in all samples, and its weight in a leaf, as a share of them."""
@@ -214,7 +192,7 @@ class SoftRun:
         share /= share.sum()
         prior = np.bincount(
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
-        return prior, self.schedule.pseudo_count / len(samples)
+        return prior, self.params.pseudo_count / len(samples)
 
     def train(self):
         epochs = self.schedule.epochs
@@ -244,7 +222,7 @@ class SoftRun:
         batch_weight = np.add.reduceat(
             self.sample_weight[order], np.arange(pace.n_steps) * batch_size)
         seen = np.cumsum(batch_weight)
-        if schedule.refit_every_step:
+        if self.params.refit_every_step:
             # Leaves are running means over the weight of one epoch. In the first epoch, they are
             # means over the mini-batches so far.
             seen = np.minimum(seen + epoch * seen[-1], seen[-1])
@@ -259,7 +237,7 @@ class SoftRun:
                 order[places], gamma, schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
                 mixed=tuple(each[places] for each in mixed), resume=steps.start > 0)
         self.trainer.catch_up()
-        if not schedule.refit_every_step:
+        if not self.params.refit_every_step:
             self.trainer.refit()
         metrics = {"loss": loss, "gamma": gamma[-1]}
         if epoch in evaluated or (pace.is_finished and evaluated):
@@ -268,9 +246,9 @@ class SoftRun:
 
     def _mixed(self, order):
         """Another sample to mix each one with, and the share of that; empty if they are not."""
-        if not self.schedule.mixing:
+        if not self.params.mixing:
             return NOT_MIXED
-        share = self.random.uniform(0.0, self.schedule.mixing, len(order)).astype(np.float32)
+        share = self.random.uniform(0.0, self.params.mixing, len(order)).astype(np.float32)
         return self.random.permutation(order), share
 
     def _state(self):
@@ -295,7 +273,7 @@ class SoftRun:
         """The tree that routes hard, with refitted leaf values. Linear leaves keep their slopes."""
         problem, samples, tree = self.problem, self.samples, self.with_splits()
         leaf = problem.apply(tree, samples)
-        if self.schedule.is_linear:
+        if self.params.leaf == "linear":
             slopes = self.model.parameters[:, :-1].astype(np.float64) / self.scaling.scale
             tree = with_slopes(tree, slopes, problem, samples, leaf)
         else:
@@ -362,11 +340,9 @@ def check_image_shape(shape, n_features):
             "give rows, columns and, if there are several, channels")
 
 
-def _neighbours(image_shape, n_features):
+def _neighbours(image_shape):
     """Pairs of features that are horizontal or vertical neighbours in an image."""
-    if image_shape is None:
-        return np.empty((0, 2), dtype=np.int32)
-    index = np.arange(n_features, dtype=np.int32).reshape(image_shape)
+    index = np.arange(prod(image_shape), dtype=np.int32).reshape(image_shape)
     pairs = [np.stack([index[:-1].ravel(), index[1:].ravel()], axis=1),
              np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], axis=1)]
     return np.ascontiguousarray(np.concatenate(pairs))

@@ -127,17 +127,17 @@ class SoftTraining:
     def __init__(self, functions, children, optimizer, problem, samples, inputs, sample_weight):
         self.functions, self.paths = functions, Paths(*children)
         self.samples, self.inputs = samples, inputs
-        self.schedule = optimizer._schedule(len(samples), problem)
+        self.optimizer, self.schedule = optimizer, optimizer._schedule(len(samples), problem)
         self.weight = torch.from_numpy(sample_weight.astype(np.float32))
         leaves = CategoricalLeaves if problem.loss.is_classifier else GaussianLeaves
         self.leaves = leaves(
             len(children[0]) + 1, problem.y, problem.sample_weight, problem.n_outputs,
-            self.schedule.pseudo_count / len(samples))
+            optimizer.pseudo_count / len(samples))
         self.targets = problem.y[:, 0]
         self.random = np.random.RandomState(problem.random_state)
         # The decay of weights must not change weights that are not trained.
         self.parameters = [each for each in functions.parameters() if each.requires_grad]
-        self.adam = torch.optim.Adam(self.parameters, betas=(0.9, self.schedule.beta2))
+        self.adam = torch.optim.Adam(self.parameters, betas=(0.9, optimizer.beta2))
         self.progress = Progress(optimizer, problem, self.schedule.epochs)
 
     def run(self):
@@ -169,10 +169,10 @@ class SoftTraining:
             weight = self.weight[batch]
             # Leaves are running means over the weight of one epoch.
             seen += float(weight.sum())
-            before = epoch * total if schedule.refit_every_step else 0.0
+            before = epoch * total if self.optimizer.refit_every_step else 0.0
             share = float(weight.sum()) / min(seen + before, total)
             loss = self._step(batch, weight, done, share)
-            if schedule.refit_every_step:
+            if self.optimizer.refit_every_step:
                 self.leaves.fit()
             losses += loss * float(weight.sum())
             self.progress.control.activity.at((epoch + (step + 1) / len(begins)) / schedule.epochs)
@@ -185,7 +185,7 @@ class SoftTraining:
 
     def _step(self, batch, weight, done, share):
         """Take a step of Adam, and move the running means of the leaves by a share."""
-        schedule, q = self.schedule, self.schedule.q
+        schedule, q = self.schedule, self.optimizer.q
         gamma = float(schedule.gamma(done))
         reach = self.paths.log_probability(self.functions(self.inputs[batch], gamma), gamma)
         joint = reach + self.leaves.log_likelihood(batch)
