@@ -59,7 +59,7 @@ class Rounds(ABC):
     The mini-batch of a single process is divided among the replicas, so that the average of the
     replicas moves as far as one tree would, with as much noise.
 
-    A subclass implements `check`, `start`, `schedule_at`, `tree_at` and `_take`.
+    A subclass sets `epochs`, and implements `check`, `start`, `schedule_at`, `tree_at` and `_take`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Rounds(ABC):
     ----------
     batch_size : int
         Samples of a mini-batch of a replica.
-    steps_per_epoch : int
+    epochs, steps_per_epoch : int
     """
 
     # Names of the metrics of a round.
@@ -96,11 +96,6 @@ class Rounds(ABC):
     @abstractmethod
     def check(optimizer):
         """Raise a ValueError if a parameter of the optimizer asks for what rounds cannot give."""
-
-    @property
-    @abstractmethod
-    def epochs(self):
-        """Number of epochs, int."""
 
     @abstractmethod
     def start(self):

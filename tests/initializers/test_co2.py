@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from helpers import FORMS, TASKS, StopAt, make_problem, oblique_problem
 from ngdt import ObliqueTreeClassifier
+from ngdt._core.scaling import Moments
 from ngdt._training.control import Control
 from ngdt.inference import empirical_loss
 from ngdt.initializers import CO2, InfoGain
@@ -37,6 +38,18 @@ def test_a_stump_is_oblique_and_cut_at_its_best_threshold(form, loss, impurity, 
     side = (X[used] @ tree.weights[0] > tree.thresholds[0]).astype(int)
     np.testing.assert_allclose(tree.values, loss.fit_leaves(
         side, *data[1:], 2, problem.n_outputs))
+
+
+def test_features_are_not_measured_anew_in_each_node(monkeypatch):
+    of, calls = Moments.of, []
+    monkeypatch.setattr(Moments, "of", lambda *arguments: calls.append(1) or of(*arguments))
+    n_calls = []
+    for max_depth in (1, 3):
+        calls.clear()
+        problem, _ = oblique_problem(LogLoss(), max_depth=max_depth)
+        assert CO2().initialize(problem).max_depth == max_depth
+        n_calls.append(len(calls))
+    assert n_calls[0] == n_calls[1] > 0
 
 
 @TASKS

@@ -28,7 +28,8 @@ class SGDRounds(Rounds):
         super().__init__(
             optimizer, tree, problem, n_samples, n_replicas,
             min(optimizer.batch_size, n_samples))
-        self.n_varying, problem = len(problem.varying), problem.winsorized
+        self.epochs = number_of_epochs(optimizer, self.steps_per_epoch, problem)
+        problem = problem.winsorized
         self.input_scale = InputScale.measure(problem, optimizer.norm_limit)
         run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.input_scale)
         self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate
@@ -40,10 +41,6 @@ class SGDRounds(Rounds):
             raise ValueError(
                 f"optimizer={optimizer!r}: no assignments are kept on partitions. Use "
                 "renew='step'")
-
-    @property
-    def epochs(self):
-        return number_of_epochs(self.optimizer, self.steps_per_epoch, self.n_varying)
 
     def start(self):
         return RoundState(self._first)

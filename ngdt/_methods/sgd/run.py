@@ -114,7 +114,7 @@ class SGDRun:
         self.nu = self._nu(input_scale.spread)
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
-        self.epochs = number_of_epochs(params, self.n_steps, len(problem.varying))
+        self.epochs = number_of_epochs(params, self.n_steps, problem)
         auto_rate, auto_leaf_rate = (0.1, 10.0) if problem.loss.is_classifier else (0.03, 1.0)
         rate, leaf_rate = params.learning_rate, params.leaf_learning_rate
         self.rate = (auto_rate if rate == "auto" else rate) * np.sqrt(self.nu)
@@ -229,11 +229,11 @@ def raw_tree(arrays, initial, scaling):
     return initial.replace(weights=weights, thresholds=thresholds, values=values)
 
 
-def number_of_epochs(params, n_steps, n_varying):
+def number_of_epochs(params, n_steps, problem):
     """Number of epochs of so many steps."""
     if params.epochs != "auto":
         return int(params.epochs)
-    steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_varying)
+    steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * len(problem.varying))
     return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
 
 

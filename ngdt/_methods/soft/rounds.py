@@ -40,6 +40,7 @@ class SoftRounds(Rounds):
         self.schedule = optimizer._schedule(n_samples, problem)
         whole = self.schedule.batch_size
         super().__init__(optimizer, tree, problem, n_samples, n_replicas, whole)
+        self.epochs = optimizer._epochs(self.steps_per_epoch, problem.loss)
         self.leaf_steps = self.steps_per_epoch
         self._rate_factor = np.sqrt(max(1.0, whole / self.batch_size))
         self.prior, self.prior_weight = prior, optimizer.pseudo_count / n_samples
@@ -56,10 +57,6 @@ class SoftRounds(Rounds):
             raise ValueError(
                 f"optimizer={optimizer!r}: there are no linear leaves and no mixing for "
                 "samples in parts. Use leaf='constant' and mixing=0")
-
-    @property
-    def epochs(self):
-        return self.optimizer._epochs(self.steps_per_epoch, self._example.loss)
 
     @cached_property
     def _replica(self):
