@@ -1,7 +1,6 @@
 """Rounds of soft training: weights, leaves and the moments of Adam are averaged."""
 
 from copy import copy
-from functools import cached_property
 
 import numpy as np
 
@@ -43,9 +42,10 @@ class SoftRounds(Rounds):
         self.epochs = optimizer._epochs(self.steps_per_epoch, problem.loss)
         self.leaf_steps = self.steps_per_epoch
         self._rate_factor = np.sqrt(max(1.0, whole / self.batch_size))
-        self.prior, self.prior_weight = prior, optimizer.pseudo_count / n_samples
-        # Stands for its shapes only.
-        self._example = problem_of(problem, problem.training_samples[:1], problem.scaling)
+        self.prior = prior, optimizer.pseudo_count / n_samples
+        # Its sample stands for its shapes only.
+        self._replica = self._run(
+            problem_of(problem, problem.training_samples[:1], problem.scaling), 1)
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items()
@@ -58,9 +58,12 @@ class SoftRounds(Rounds):
                 f"optimizer={optimizer!r}: there are no linear leaves and no mixing for "
                 "samples in parts. Use leaf='constant' and mixing=0")
 
-    @cached_property
-    def _replica(self):
-        return _Replica(self, self._example, 1)
+    def _run(self, problem, batch_size):
+        """The run of a replica. Its leaves have the prior of all samples."""
+        optimizer = copy(self.optimizer)
+        optimizer.batch_size = batch_size
+        return SoftRun(optimizer, self.tree, problem, problem.training_samples,
+                       unit_weight(problem), prior=self.prior)
 
     def start(self):
         return RoundState([array.copy() for array in self._replica.trainer.arrays])
@@ -76,15 +79,14 @@ class SoftRounds(Rounds):
 
     def _take(self, schedule, problem, batch_size, state):
         with one_blas_thread:
-            replica = _Replica(self, problem, batch_size)
-            replica.restore(state)
-            loss = replica.trainer.epoch(
-                np.arange(problem.X.shape[0], dtype=np.int32), **schedule)
-            replica.trainer.catch_up()
-        return replica.trainer.arrays, (loss, schedule["gamma"][-1])
+            trainer = self._run(problem, batch_size).trainer
+            trainer.restore(state.arrays, state.n_steps)
+            loss = trainer.epoch(np.arange(problem.X.shape[0], dtype=np.int32), **schedule)
+            trainer.catch_up()
+        return trainer.arrays, (loss, schedule["gamma"][-1])
 
     def tree_at(self, state):
-        self._replica.restore(state)
+        self._replica.trainer.restore(state.arrays, state.n_steps)
         return self._replica.with_splits()
 
     def soft_tree_at(self, state):
@@ -93,20 +95,3 @@ class SoftRounds(Rounds):
         values = np.asarray(model.parameters, dtype=np.float64).reshape(tree.values.shape)
         return tree.replace(values=np.log(np.maximum(values, TINY)) if model.is_likelihood else (
             values))
-
-
-class _Replica(SoftRun):
-    """The run of a round. Its leaves have the prior of all samples."""
-
-    def __init__(self, rounds, problem, batch_size):
-        self._rounds = rounds
-        optimizer = copy(rounds.optimizer)
-        optimizer.batch_size = batch_size
-        super().__init__(
-            optimizer, rounds.tree, problem, problem.training_samples, unit_weight(problem), False)
-
-    def _prior(self):
-        return self._rounds.prior, self._rounds.prior_weight
-
-    def restore(self, state):
-        self.trainer.restore(state.arrays, state.n_steps)

@@ -126,9 +126,14 @@ class SoftOptimizer(Optimizer):
 
 
 class SoftRun:
-    """One training run: its state between epochs."""
+    """One training run: its state between epochs.
 
-    def __init__(self, params, tree, problem, samples, sample_weight, keep_zeros):
+    The prior of the leaves is the share of each class in all samples, and its weight in a leaf, as
+    a share of theirs. None takes those of the given samples.
+    """
+
+    def __init__(
+            self, params, tree, problem, samples, sample_weight, keep_zeros=False, prior=None):
         self.params, self.tree, self.problem = params, tree, problem
         self.samples, self.sample_weight = samples, sample_weight
         self.scaling, self.validation_samples = problem.scaling, problem.validation_samples
@@ -136,7 +141,7 @@ class SoftRun:
         self.schedule = params._schedule(len(samples), problem)
         weights, thresholds = self.scaling.to_unit_norm(tree.dense_weights(), tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
-        self.model = self._leaf_model()
+        self.model = self._leaf_model(prior)
         self.trainer = self._trainer(keep_zeros or params.keep_zeros or problem.free_levels > 0)
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
@@ -171,11 +176,11 @@ class SoftRun:
             neighbour=_neighbours(params.image_shape) if params.spatial_penalty else None,
             **options)
 
-    def _leaf_model(self):
+    def _leaf_model(self, prior):
         problem, schedule, values = self.problem, self.schedule, self.tree.values
         if schedule.leaf_rate is None:
             return Categorical(softmax(values, axis=1).astype(np.float32), problem.y,
-                               *self._prior(), schedule.batch_size)
+                               *(prior or self._prior()), schedule.batch_size)
         n_slopes = problem.X.shape[1] if self.params.leaf == "linear" else 0
         parameters = np.zeros((values.size, n_slopes + 1), dtype=np.float32)
         parameters[:, -1] = values.ravel()
@@ -186,7 +191,6 @@ class SoftRun:
         return LossLeaves(parameters, problem.y, loss, penalty, schedule.batch_size)
 
     def _prior(self):
-        """Share of each class in all samples, and its weight in a leaf, as a share of them."""
         problem, samples = self.problem, self.samples
         share = self.sample_weight[samples]
         share /= share.sum()
