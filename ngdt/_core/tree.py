@@ -441,8 +441,6 @@ class Tree(FlatTree):
     def leaf_predictions(self, leaf, data=None, samples=None):
         """Prediction for samples whose leaves are known.
 
-        All predictions of a tree are made here.
-
         Parameters
         ----------
         leaf : ndarray of int, shape (n,)

@@ -97,8 +97,8 @@ class Run:
 def running(estimator, max_time=None, tasks=None):
     """Context manager: the run of a `fit`, at whose end the estimator gets its attributes.
 
-    If the block fails, the estimator is as it was before. `Stopped` is caught here, and nowhere
-    else: its tree is the result.
+    If the block fails, the estimator is as it was before. `Stopped` ends here: its tree is the
+    result.
 
     Parameters
     ----------

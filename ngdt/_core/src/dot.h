@@ -1,5 +1,5 @@
-/* Products of samples with weights, and updates of weights by samples; the only place that chooses
- * between loops and SIMD. Each costs O(n); none writes anything but its output.
+/* Products of samples with weights, and updates of weights by samples. Each costs O(n); none writes
+ * anything but its output.
  *
  * All functions sum in one fixed order: a fixed number of partial sums, added pairwise at the
  * end. With contraction off, the result has the same bits whichever clone the machine runs, and a

@@ -45,7 +45,7 @@ cdef class LinearSolver:
         A fit ends where the violation of the optimality conditions is this share of what it is at
         weights and intercept of zero, times the share of the costs that the lighter class has.
     max_steps : int
-        Newton steps; with 0, a fit multiplies what it is given, and returns F there.
+        Newton steps; with 0, a fit only multiplies what it is given.
     deadline : Deadline
         Ends a fit after its last complete step.
     """
