@@ -217,8 +217,8 @@ def test_the_builder_stops_at_the_deadline(digits, clock):
         clock.now = 0.0
         timed = problem.replace(control=Control(Deadline(seconds)))
         strategy = _Slow(problem.splitter, clock)
-        n_leaves.append(len(
-            build(strategy, problem.training_samples, timed).leaf_samples))
+        _, leaves, *_ = build(strategy, problem.training_samples, timed).numbered()
+        n_leaves.append(len(leaves))
     assert n_leaves[0] == 1
     assert n_leaves[1] <= 8 < n_leaves[2] <= 22 < n_leaves[3]
 

@@ -32,10 +32,10 @@ class Diagonal:
 
 def assert_leaves_hold(growth, tree, X, n_rows):
     """The rows in the leaves of a growth are those that a tree sends there."""
-    leaf = tree.apply(X)
-    for number, rows in enumerate(growth.leaf_samples):
-        assert (leaf[rows] == number).all()
-    assert len(np.unique(np.concatenate(growth.leaf_samples))) == n_rows
+    leaf, (_, leaves, *_) = tree.apply(X), growth.numbered()
+    for number, each in enumerate(leaves):
+        assert (leaf[each.samples] == number).all()
+    assert len(np.unique(np.concatenate([each.samples for each in leaves]))) == n_rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
@@ -87,7 +87,7 @@ def test_ctrl_c_keeps_the_splits_so_far(n_searches, monkeypatch):
     if n_searches == 1:
         assert not isinstance(caught.value, Stopped)
     else:
-        assert len(caught.value.tree.splits) == n_searches // 2
+        assert len(caught.value.tree.numbered()[0]) == n_searches // 2
 
 
 def test_rows_that_cannot_be_grown_on_are_refused():

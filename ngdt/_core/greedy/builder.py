@@ -36,42 +36,26 @@ class Node:
     split: Split | None = None
     children: "tuple[Node, Node] | None" = None
 
-
-@dataclass(slots=True, eq=False)
-class GrownTree:
-    """The structure of a grown tree. Nodes and leaves are numbered depth first, left first.
-
-    Parameters
-    ----------
-    splits : list of Split
-        One per internal node.
-    children_left, children_right : ndarray of int32, shape (n_internal,)
-        As in `Tree`.
-    leaf_samples : list of ndarray of int32
-        Samples that reach each leaf.
-    """
-
-    splits: list[Split]
-    children_left: np.ndarray
-    children_right: np.ndarray
-    leaf_samples: list[np.ndarray]
+    def numbered(self):
+        """Nodes, leaves and children of the tree below, as of `number_depth_first`."""
+        return number_depth_first(self, lambda node: node.children)
 
     def to_tree(self, problem) -> Tree:
-        """The tree, with the best leaf values for the problem's training samples."""
-        weights = np.zeros((len(self.splits), problem.X.shape[1]))
-        for weight_vector, split in zip(weights, self.splits, strict=True):
-            if isinstance(split.direction, np.ndarray):
-                weight_vector[:] = split.direction
+        """The tree below, with the best leaf values for the problem's training samples."""
+        nodes, leaves, left, right = self.numbered()
+        weights = np.zeros((len(nodes), problem.X.shape[1]))
+        for weight_vector, node in zip(weights, nodes, strict=True):
+            if isinstance(node.split.direction, np.ndarray):
+                weight_vector[:] = node.split.direction
             else:
-                weight_vector[split.direction] = 1.0
-        n_leaves = len(self.leaf_samples)
-        leaf = np.repeat(np.arange(n_leaves), [len(each) for each in self.leaf_samples])
-        values = problem.fit_leaves(leaf, np.concatenate(self.leaf_samples), n_leaves)
-        return Tree(weights, [split.threshold for split in self.splits], self.children_left,
-                    self.children_right, values)
+                weight_vector[node.split.direction] = 1.0
+        samples = [leaf.samples for leaf in leaves]
+        leaf = np.repeat(np.arange(len(leaves)), [*map(len, samples)])
+        values = problem.fit_leaves(leaf, np.concatenate(samples), len(leaves))
+        return Tree(weights, [node.split.threshold for node in nodes], left, right, values)
 
 
-def build(strategy, samples: np.ndarray, problem) -> GrownTree:
+def build(strategy, samples: np.ndarray, problem) -> Node:
     """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
 
     Parameters
@@ -88,12 +72,13 @@ def build(strategy, samples: np.ndarray, problem) -> GrownTree:
 
     Returns
     -------
-    GrownTree
+    Node
+        The root.
 
     Raises
     ------
     Stopped
-        By Ctrl-C, with the `GrownTree` so far, once there is a split; before, KeyboardInterrupt.
+        By Ctrl-C, with the root so far, once there is a split; before, KeyboardInterrupt.
         A split of the root that is not yet the best one counts, so that there is a tree.
     """
     min_gain = least_gain(samples, problem)
@@ -136,8 +121,8 @@ def build(strategy, samples: np.ndarray, problem) -> GrownTree:
                 raise KeyboardInterrupt from error  # the tree of a trained split is not this one
             root.split = split
             _divide(root, strategy)
-        raise Stopped(_grown(root)) from error
-    return _grown(root)
+        raise Stopped(root) from error
+    return root
 
 
 def _divide(node, strategy):
@@ -146,12 +131,6 @@ def _divide(node, strategy):
     # Slices: np.split took as long as the search for the split of a small node.
     node.children = (Node(node.samples[:n_left], node.depth + 1),
                      Node(node.samples[n_left:], node.depth + 1))
-
-
-def _grown(root):
-    nodes, leaves, left, right = number_depth_first(root, lambda node: node.children)
-    return GrownTree(
-        [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])
 
 
 def least_gain(samples, problem):

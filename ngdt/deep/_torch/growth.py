@@ -101,8 +101,8 @@ def grow(make, optimizer, problem, inputs, sample_weight):
     strategy = _StumpStrategy(make, optimizer, problem, inputs, sample_weight)
     interrupted = False
     try:
-        grown = build(strategy, problem.training_samples.copy(), problem)
+        root = build(strategy, problem.training_samples.copy(), problem)
     except Stopped as stopped:
-        grown, interrupted = stopped.tree, True
-    children = grown.children_left, grown.children_right
-    return [split.module for split in grown.splits], children, interrupted
+        root, interrupted = stopped.tree, True
+    nodes, _, left, right = root.numbered()
+    return [node.split.module for node in nodes], (left, right), interrupted
