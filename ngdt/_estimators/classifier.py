@@ -63,7 +63,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         ngdt tree or scikit-learn decision tree for the same features and classes. Cloning drops the
         fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
         optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
-        all others and for none.
+        all others and for none. Where its tree competes and `max_depth` is "auto", the pruned tree
+        takes the place of a greedy one.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Improves the initial tree: a name, such as "tao", "annealed", "ssgd", "end_to_end" or
         "regrow", or an object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the

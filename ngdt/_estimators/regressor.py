@@ -61,6 +61,8 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         ngdt tree or scikit-learn decision tree for the same features and targets. Cloning drops the
         fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
         optimizer: "random_complete" for soft training, and "info_gain" for all others and for none.
+        Where its tree competes and `max_depth` is "auto", the pruned tree takes the place of a
+        greedy one.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Improves the initial tree: a name, such as "tao", "annealed", "ssgd" or "regrow", or an
         object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by

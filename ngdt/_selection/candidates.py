@@ -78,7 +78,7 @@ def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
         found = _soft(problem, [limit] if has_depth else _depths(problem)[::-1], chain, name=name)
     elif has_depth:
         found = [Candidate(name, init, chain)]
-    elif isinstance(init, InfoGain):
+    elif isinstance(init, InfoGain):    # or another greedy one, as that of GTO
         found = [Candidate(name, "initial", chain)]
         if most > policy.MAX_TRAINED_DEPTH:
             found.append(Candidate(f"{name} depth={most}", init, chain, max_depth=most))
