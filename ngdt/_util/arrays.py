@@ -3,6 +3,9 @@
 import numpy as np
 from scipy import sparse
 
+# Difference of sums of errors that rounding can explain, relative to the largest of them.
+_ROUNDING = 1e-12
+
 
 def row_blocks(shape, size):
     """Slices of the rows of a matrix of this shape, with at most about `size` values each."""
@@ -76,10 +79,11 @@ def fill(array, kept):
 
 
 def least(errors, slack=0.0):
-    """Index of the least error; of those within the slack of it, the last.
+    """Index of the least error; of those within the slack or rounding of it, the last.
 
     Candidates in an array are sorted from the most complex to the simplest: of equally good ones,
     the simplest is chosen.
     """
     errors = np.where(np.isnan(errors), np.inf, errors)
+    slack += _ROUNDING * np.abs(errors).max(where=np.isfinite(errors), initial=0.0)
     return int(np.flatnonzero(errors <= errors.min() + slack)[-1])

@@ -283,6 +283,18 @@ def test_units_change_no_split(units):
         other.predict(X * scale + shift), 5.0 - units["y"] * tree.predict(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("n", "seed"), [(60, 44), (200, 49)])
+def test_units_change_no_choice_between_trees_of_equal_errors(n, seed):
+    """The trees of two growths, pruned, are the same without a fold, and differ with it."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 2))
+    y = np.where(X[:, 0] > 0, X[:, 1], 0.0) + random.normal(size=n) / 4
+    one, other = (ObliqueTreeRegressor(
+        max_depth=2, init=ONE_PENALTY, optimizer=None, random_state=0).fit(X, unit * y).predict(X)
+        for unit in (1.0, 0.1))
+    np.testing.assert_allclose(other, 0.1 * one, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("owner", "name", "call", "n_leaves"), [
     (grow, "_split", 1, 1),     # in the first growth
     (grow, "_split", 2, 2),

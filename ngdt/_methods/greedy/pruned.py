@@ -14,9 +14,6 @@ from ngdt._util.arrays import least
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 
-# Difference of sums of errors that rounding can explain, relative to the largest of them.
-ROUNDING = 1e-12
-
 
 class Pruned(Initializer):
     """Greedy axis-aligned tree, pruned to the size with the least cross-validated error.
@@ -136,13 +133,12 @@ class CrossValidatedPruning:
                             for part, fold in zip(parts, folds, strict=True))
         # Errors of targets and weights of very different size may overflow.
         error = np.where(np.isnan(error), np.inf, error)
-        rounding = ROUNDING * error.max(where=np.isfinite(error), initial=0.0)
         trees = parts if len(folds) == 1 else [*parts, self._whole()]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
         weight = np.concatenate([fold.weight for fold in folds])
 
         def best(allowed):
-            found = least(np.where(allowed, error, np.inf), rounding)
+            found = least(np.where(allowed, error, np.inf))
             if self.problem.loss.is_classifier:
                 found = _larger(found, error, square, weight)
             return float(candidates[found])
