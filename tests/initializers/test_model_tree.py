@@ -152,6 +152,17 @@ def test_threads_change_no_split(n_features, monkeypatch):
     assert one.look_ahead(node, None) == two.look_ahead(node, None)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_features_that_part_the_samples_alike_the_first_is_taken(seed):
+    """Their errors differ by the order of sums: targets in other units would change the choice."""
+    random = np.random.default_rng(seed)
+    Z = random.normal(size=(30, 4))
+    Z[:, 1:3] = np.abs(Z[:, 1:3]) * np.sign(Z[:, :1])
+    node = samples_of(Z, 3.0 * np.sign(Z[:, :1]) + Z[:, 3:] + random.normal(size=(30, 1)) / 9)
+    found = SplitSearch(1.0, 5)
+    assert found.best(node)[0] == found.look_ahead(node, None)[0] == 0
+
+
 @given(nodes(), st.floats(0.1, 10.0))
 def test_a_look_ahead_finds_the_least_error_after_the_next_splits(samples, penalty):
     node, found = samples_of(*samples), SplitSearch(penalty, 1)

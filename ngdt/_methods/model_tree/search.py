@@ -17,6 +17,9 @@ _MAX_FEATURES = 30
 # Number of features whose best splits are compared by the splits after them, and the largest number
 # of samples for it.
 _AHEAD_FEATURES, _AHEAD_SAMPLES = 8, 4000
+# Share of the squared residuals by which rounding may divide errors. It is less than the kernel's,
+# which finds all errors that near to the least one.
+_ROUNDING = 1e-10
 # Number of multiplications from which it pays to start a thread.
 _MIN_WORK = 10_000_000
 
@@ -118,7 +121,7 @@ class SplitSearch:
             rights = [is_right[is_seen] for is_right in rights]
             search = replace(self, least=max(1, self.least * _AHEAD_SAMPLES // len(node.y)))
         errors = [search._error_ahead(part, is_right) for is_right in rights]
-        best = int(np.argmin(errors))
+        best = _first_of_least(errors, part)
         error, *split = splits[best]
         return split if error < node.limit() or errors[best] < part.limit(3) else None
 
@@ -139,7 +142,7 @@ class SplitSearch:
         return error
 
     def _best_of_features(self, node, limit, n_splits):
-        """The best splits of so many features that are below a limit, the best one first.
+        """The best splits of so many features that are below a limit, by feature.
 
         Each is its error, its feature and the number of samples on the left.
         """
@@ -159,11 +162,12 @@ class SplitSearch:
                 _N_CUTS, self.least, limit, n_splits > 1),
             len(features), self.n_jobs, 1 + _MIN_WORK // (rows.size * rows.shape[1]))
         errors, n_left = (np.concatenate(part) for part in zip(*parts, strict=True))
-        cuts = errors.argmin(axis=1)
+        cuts = _first_of_least(errors, node)
         errors = errors[np.arange(len(cuts)), cuts]
-        first = np.argsort(errors, kind="stable")[:n_splits]
+        best = [_first_of_least(errors, node)] if n_splits == 1 else np.sort(
+            np.argsort(errors, kind="stable")[:n_splits])
         return [(float(errors[j]), int(features[j]), int(n_left[j, cuts[j]]))
-                for j in first if errors[j] < limit]
+                for j in best if errors[j] < limit]
 
     def _promising(self, node):
         """Features that reduce the variance of the residuals or of the targets most."""
@@ -174,6 +178,16 @@ class SplitSearch:
         gains = variance_gains(
             node.columns, node.order, deviations, weight, total, self.least)
         return np.unique(np.argsort(-gains, axis=1, kind="stable")[:, :_MAX_FEATURES])
+
+
+def _first_of_least(errors, node):
+    """Index of the least error along the last axis; of errors that rounding divides, the first.
+
+    Several features often part the samples of a small node alike: in other units, the last digits
+    would choose another one.
+    """
+    reach = np.min(errors, axis=-1, keepdims=True) + _ROUNDING * node.error
+    return (errors <= reach).argmax(axis=-1)
 
 
 def fit_sides(nodes, prior, penalty):
