@@ -33,7 +33,7 @@ from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.candidates import default_candidates, named_candidates
-from ngdt._selection.default import best_tree
+from ngdt._selection.default import NO_SPLITS, best_tree
 from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import targets_at_leaves
@@ -46,10 +46,6 @@ from ngdt.pruning._sequence import pruning_sequence
 # after one more sample it was below zero, after 20 less by 0.5, after 50 by 0.3, and after 100 the
 # same, by each optimizer.
 _MIN_BATCH = 50
-_NO_SPLITS = (
-    "The tree has no splits, and predicts the same for all rows. If y depends on the columns, try "
-    "another optimizer or init, a larger C of TAO or max_time, or a smaller ccp_alpha or "
-    "min_samples_leaf")
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +93,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
         tree, y = run.result.tree, problem.y[problem.training_samples]
         if is_constant(tree) and problem.limits.max_depth != 0 and (y != y[0]).any():
-            warn(_NO_SPLITS)
+            warn(NO_SPLITS)
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
         """Train the present tree further on some samples, or the first one."""

@@ -29,6 +29,10 @@ _LOST_IN_THE_END = (
     "{!r} won on held-out samples, but trained on all samples it predicts the same for all rows. "
     "Leave out columns that matter little, add rows, or ask for another kind, such as "
     "init='pruned', optimizer=None")
+NO_SPLITS = (
+    "The tree has no splits, and predicts the same for all rows. If y depends on the columns, try "
+    "another optimizer or init, a larger C of TAO or max_time, or a smaller ccp_alpha or "
+    "min_samples_leaf")
 ONE_TARGET = ("y is the same in all samples, and the model predicts it for all rows: add samples "
               "with other values of y")
 
@@ -57,8 +61,9 @@ def best_tree(problem, candidates, validation_fraction="auto", *, leaves=CONSTAN
     Warns
     -----
     UserWarning
-        If the targets are all equal, or if the limits allow no split, no tree is better than a
-        single leaf, or the winner has become one, though the depth is not limited to it.
+        If the tree predicts the same for all samples, though its depth is not limited to 0, with
+        the reason: all targets are equal, nothing was compared, the limits allow no split, no tree
+        is better than a single leaf, or the winner has become one.
     """
     race = _Race(problem, candidates, validation_fraction, leaves, seconds_per_sample)
     try:
@@ -134,24 +139,29 @@ class _Race:
     def result(self):
         """The trained tree with the least training loss."""
         _, winner, tree, history = min(self.trained, key=lambda each: each[0])
-        problem = self.problem
-        if tree.n_leaves == 1 and problem.limits.max_depth != 0:
-            y = problem.y[problem.training_samples]
-            if (y == y[0]).all():
-                warn(ONE_TARGET)
-            elif winner is _SINGLE_LEAF:
-                leaf, split = problem.limits.min_samples_leaf, problem.limits.min_samples_split
-                n = max(len(fold.problem.training_samples) for fold in self.greedy.folds)
-                warn(_NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else
-                     nothing_found(problem.loss))
-            elif self.choice.folds and self.training is not None and is_constant(tree):
-                warn(_LOST_IN_THE_END.format(winner.name))
+        if self.training is not None and is_constant(tree) and self.problem.limits.max_depth != 0:
+            warn(self._why_constant(winner))
         table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]
         # These are not trained.
         is_baseline = winner.name in (_PRUNED.name, _SINGLE_LEAF.name)
         return TrainingResult(tree, history or {"optimizer": []}, is_baseline, table)
+
+    def _why_constant(self, winner):
+        """Text of a warning that all predictions are equal."""
+        problem, choice = self.problem, self.choice
+        y, limits = problem.y[problem.training_samples], problem.limits
+        if (y == y[0]).all():
+            return ONE_TARGET
+        if not choice.folds:
+            return NO_SPLITS
+        if not all(map(is_constant, choice.trees[winner])):
+            return _LOST_IN_THE_END.format(winner.name)
+        leaf, split = limits.min_samples_leaf, limits.min_samples_split
+        n = max(len(fold.problem.training_samples) for fold in choice.folds)
+        return _NO_SPLIT.format(leaf, split, n) if max(2 * leaf, split) > n else (
+            nothing_found(problem.loss))
 
     def _ranked(self):
         """The candidates, the winner first: a single leaf, if that is not better."""

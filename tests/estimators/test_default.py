@@ -312,7 +312,6 @@ def test_ctrl_c_in_the_race_leaves_the_best_tree_of_the_folds(compete):
     assert caught.value.candidates["n_folds"] == [1, 1, 0]
 
 
-@pytest.mark.filterwarnings("ignore:y is the same in all samples")
 def test_ctrl_c_before_a_candidate_leaves_the_pruned_tree_of_a_fold(compete):
     with pytest.raises(Stopped) as caught:
         compete(problem(300), "interrupt", 0.1)
@@ -625,8 +624,8 @@ def test_targets_without_pattern_leave_a_single_leaf():
 
 
 # With seed 2, the pruned tree is by chance two standard errors better than one leaf on the folds.
-# Of such classes, a linear model may keep no slope in the end, of which it warns.
-@pytest.mark.filterwarnings("ignore:'linear model' won .* predicts the same for all rows")
+# Of such classes, a linear model may keep no slope, of which it warns.
+@pytest.mark.filterwarnings("ignore:.* predicts the same for all rows")
 @pytest.mark.parametrize("seed", [0, *in_nightly([1, 3])])
 def test_classes_without_pattern_leave_a_single_leaf(seed):
     random = np.random.default_rng(seed)
@@ -637,6 +636,18 @@ def test_classes_without_pattern_leave_a_single_leaf(seed):
     assert fitted.predict_proba(X[:1])[0, 1] == pytest.approx(y.mean(), abs=0.02)
     linear = ObliqueTreeClassifier(leaf="linear", random_state=0).fit(X, y)
     assert "single leaf" not in linear.candidates_["candidate"]
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+@pytest.mark.parametrize(("n", "parameters", "text"), [
+    (5, {"optimizer": "tao"}, "The tree has no splits"),
+    (30, {"validation_fraction": None}, "The tree has no splits"),
+    (30, {"leaf": "linear"}, "No tree was better than a single leaf on held-out samples")])
+def test_a_single_leaf_says_whether_anything_was_compared(estimator, n, parameters, text):
+    """The columns are constant, or there are too few samples for folds."""
+    X, y = np.ones((n, 2)), np.arange(n) % 2
+    with pytest.warns(UserWarning, match=text):
+        assert estimator(random_state=0, **parameters).fit(X, y).kind_ == "single leaf"
 
 
 def test_a_single_leaf_comes_with_advice():
