@@ -159,8 +159,9 @@ class ObliqueTreeRegressor(RegressorData, ObliqueTree):
         summed over several; the squared error is in units of the variance of y),
         ``standard_error`` the error's own, ``lead`` how many standard errors of the difference it
         is better than the first one, ``n_leaves`` the mean number of leaves, ``n_folds`` the number
-        of folds after which it left the race or won, and ``chosen`` whether it won. Only errors of
-        the same ``n_folds`` can be compared.
+        of folds after which it left the race or won, and ``chosen`` whether it won. Where a winner
+        failed, ``failed`` says which: it had more error when all samples were trained on, or no
+        split, and gave way. Only errors of the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is not a trained one: the pruned greedy tree or a single leaf, which
         won; or, where nothing competed, the initial tree, as the training made it worse. If

@@ -292,9 +292,10 @@ def _kept(estimator):
         row, first = _chosen(estimator), _candidates(estimator)[0]
         by_probabilities = row.get("lead", 1.0) <= 0.0 and (
             row.get("log_loss", np.nan) < first.get("log_loss", np.nan))
-        better = "had better probabilities" if by_probabilities else "was better"
-        return (f"A {kind} was kept: it {better} than the tree that the optimizer trained, as "
-                "summary() shows.")
+        why = "the training of the other one failed" if first.get("failed") else (
+            f"it {'had better probabilities' if by_probabilities else 'was better'} than the tree "
+            "that the optimizer trained")
+        return f"A {kind} was kept: {why}, as summary() shows."
     article = "" if kind == ScoreBands.noun else "a "
     return f"The initial tree was kept, {article}{kind}: training made it worse."
 
@@ -313,6 +314,9 @@ def _competition(estimator, head):
     table = aligned(
         [[each.ljust(width), *more] for each, more in zip(first, others, strict=True)])
     differ = len({row.get("n_folds") for row in rows}) > 1
+    failed = [row["candidate"] for row in rows if row.get("failed")]
     return [head, indent(table, "    "),
             *["Errors of fewer n_folds are of fewer samples: compare leads instead."] * differ,
+            *(f"The training of {each} on all samples failed: it had more error there, or no split."
+              for each in failed),
             "For another kind, set optimizer, init or leaf."]

@@ -91,7 +91,7 @@ class _Race:
         self.training = None    # the candidate that is trained on all samples
         # Of those that were: the loss there (of classes, the squared error of the probabilities),
         # the candidate, its tree, and its history.
-        self.trained, self.strengths = [], {}
+        self.trained, self.failed, self.strengths = [], set(), {}
 
     def run(self):
         """Compare the candidates, and train the winner; and others where that fails."""
@@ -111,6 +111,7 @@ class _Race:
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
             if not self._has_failed(each):
                 break
+            self.failed.add(each)
             if not problem.control.deadline.fits():
                 # Time ended the training: the tree without a fold may have had more of it.
                 for tree in choice.trees[each][-1:]:
@@ -144,6 +145,9 @@ class _Race:
         table = self.choice.table(winner)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]
+        failed = self.failed - {winner}     # of which the one with the least training loss may win
+        if failed:
+            table["failed"] = [each in failed for each in self.choice.candidates]
         # These are not trained.
         is_baseline = winner.name in (_PRUNED.name, _SINGLE_LEAF.name)
         return TrainingResult(tree, history or {"optimizer": []}, is_baseline, table)

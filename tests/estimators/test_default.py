@@ -136,6 +136,7 @@ def test_a_winner_that_loses_its_splits_in_the_end_gives_way(no_leaf, noisy_stum
         Candidate("stump", "initial", (Step(0.45),))])
     assert result.tree.n_leaves == 2
     assert result.candidates["chosen"] == [False, True, False]
+    assert result.candidates["failed"] == [True, False, False]
 
 
 @pytest.mark.parametrize("n", [300, 3000])
@@ -599,10 +600,14 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf):
     failing = Candidate("failing", "initial", (steps[0],), (Step(0.4),))
     result = best_tree(given, [failing, Candidate("next", "initial", (steps[1],), (steps[2],))])
     assert result.candidates["chosen"] == [False, True, False]
+    assert result.candidates["failed"] == [True, False, False]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
-    result = best_tree(given, [failing, Candidate("too", "initial", (steps[1],), (Step(0.3),))])
-    assert result.candidates["chosen"] == [False, True, False]
+    too = Candidate("too", "initial", (steps[1],), (Step(0.3),))
+    for first, second in ((failing, too), (too, failing)):
+        result = best_tree(given, [first, second])
+        assert result.candidates["chosen"] == [first is too, second is too, False]
+        assert result.candidates["failed"] == [first is failing, second is failing, False]
 
 
 def test_limits_hold_for_whoever_wins():

@@ -299,6 +299,19 @@ def test_fit_warns_if_it_does_not_return_what_was_asked_for(parameters, text):
             fitted(max_time=max_time, **parameters)
 
 
+def test_a_training_on_all_samples_that_failed_is_told():
+    class LostInTheEnd(Optimizer):
+        def _optimize(self, tree, problem):
+            is_end = len(problem.training_samples) == len(problem.y)
+            return OptimizerResult(tree.replace(thresholds=tree.thresholds + 100.0 * is_end))
+
+    with pytest.warns(UserWarning, match="A pruned greedy tree was kept: the training of the other "
+                                         "one failed, as summary"):
+        model = fitted(optimizer=LostInTheEnd())
+    assert model.candidates_["failed"] == [True, False, False]
+    assert "\nThe training of LostInTheEnd on all samples failed: it had more" in model.summary()
+
+
 def test_a_tree_of_one_label_says_so():
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 2))
