@@ -217,14 +217,19 @@ class _Race:
         Both are trained on all folds for that: on few samples, most of the lead is luck.
         """
         choice, winner = self.choice, ranked[0]
-        split = [each for each in ranked if any(tree.n_internal for tree in choice.trees[each])
+
+        def has_splits(each):
+            return any(tree.n_internal for tree in choice.trees[each])
+
+        split = [each for each in ranked if has_splits(each)
                  and len(choice.scores[each]) == len(choice.scores[winner])]
         if not split or split[0] is winner:
             return ranked
         choice.alive = [winner, split[0]]
         while choice.go_on():
             pass
-        return ranked if choice.lead(winner, split[0]) > MIN_LOSS_LEAD else (
+        # The winner may have found splits by now.
+        return ranked if has_splits(winner) or choice.lead(winner, split[0]) > MIN_LOSS_LEAD else (
             sorted(ranked, key=lambda each: each is not split[0]))
 
     def _tree(self, part, name):

@@ -241,23 +241,37 @@ def test_candidates_share_the_time_that_is_left(compete):
     assert 0.4 * most < first < 0.5 * most < 0.9 * most < second < most
 
 
+class Fixed(Optimizer):
+    """Returns the given trees, the last of them again and again."""
+
+    def __init__(self, trees):
+        self.trees = trees
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(self.trees.pop(0) if len(self.trees) > 1 else self.trees[0])
+
+
 def test_a_single_leaf_and_a_tree_with_splits_are_compared_on_all_folds(no_leaf):
-    class Fixed(Optimizer):
-        def __init__(self, tree):
-            self.tree = tree
-
-        def _optimize(self, tree, problem):
-            return OptimizerResult(self.tree)
-
     given = problem(300)
     given = make_problem(given.X, given.X[:, 0], "squared_error")
     split = Tree([[1.0]], [0.5], [~0], [~1], [[9.0], [9.0]])
     line = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[1.0]]])
     # On the first fold, the line is so far ahead that the race is over.
-    result = best_tree(given, [Candidate(name, "initial", (Fixed(tree),)) for name, tree in (
+    result = best_tree(given, [Candidate(name, "initial", (Fixed([tree]),)) for name, tree in (
         ("split", split), ("line", line))], leaves=Leaves("auto"))
     assert result.candidates["n_folds"][:2] == [3, 3]
     assert result.tree == line
+
+
+def test_a_winner_without_splits_on_the_first_fold_only_is_a_tree_with_splits(no_leaf):
+    given = problem(300)
+    given = make_problem(given.X, given.X[:, 0], "squared_error")
+    leaf = Tree(np.empty((0, 1)), [], [], [], [[0.5]])
+    split = Tree([[1.0]], [0.5], [~0], [~1], [[0.5], [0.5]])
+    result = best_tree(given, [Candidate(name, "initial", (Fixed(trees),)) for name, trees in (
+        ("first", [leaf, split]), ("split", [split]))], leaves=Leaves("auto"))
+    assert result.candidates["n_folds"][:2] == [3, 3]
+    assert result.candidates["chosen"][:2] == [True, False]
 
 
 def test_those_far_ahead_of_the_first_are_compared_until_one_is_clearly_better(compete):
