@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto
 from ngdt._inspection.leaf_formulas import log_odds_tree
+from ngdt._training.choice import MIN_LOSS_LEAD
 from ngdt._util.numbers import aligned, count, format_number
 from ngdt.initializers import (
     INITIALIZERS,
@@ -266,6 +267,14 @@ def _one_label(estimator):
         "predict_proba."]
 
 
+def _gave_way(estimator):
+    """The sentence on a linear model that was preferred, but is not clearly better than a tree."""
+    first, row = _candidates(estimator)[0], _chosen(estimator)
+    has_given_way = not is_classifier(estimator) and not first.get("failed") and (
+        first.get("n_leaves") == 1.0 < row.get("n_leaves", 1.0) and row["lead"] <= MIN_LOSS_LEAD)
+    return ["The first one is a linear model, which wins only with a clear lead."] * has_given_way
+
+
 def _fewer_weights(estimator):
     """The sentences on shorter splits, if those of a table of classes are long.
 
@@ -318,5 +327,5 @@ def _competition(estimator, head):
     return [head, indent(table, "    "),
             *["Errors of fewer n_folds are of fewer samples: compare leads instead."] * differ,
             *(f"The training of {each} on all samples failed: it had more error there, or no split."
-              for each in failed),
+              for each in failed), *_gave_way(estimator),
             "For another kind, set optimizer, init or leaf."]

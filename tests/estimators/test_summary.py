@@ -253,6 +253,17 @@ def test_summary_says_how_to_get_shorter_splits():
     assert of_numbers.summary().endswith(OTHERWISE)
 
 
+def test_summary_says_that_a_linear_model_gave_way():
+    sentence = "\nThe first one is a linear model, which wins only with a clear lead." + OTHERWISE
+    tree, linear = regression(optimizer=None), regression(max_depth=0, leaf="linear")
+    for model, n_leaves, lead, has_given_way in (
+            (tree, 1.0, 0.9, True), (tree, 1.0, 1.1, False), (tree, 1.5, 0.9, False),
+            (linear, 1.0, 0.0, False)):
+        text = competed(model, lead=[0.0, lead, -1.0, -1.0],
+                        n_leaves=[n_leaves, model.get_n_leaves(), 2.0, 2.0])
+        assert text.endswith(sentence) == has_given_way
+
+
 @pytest.mark.parametrize(("columns", "text"), [
     ({"error": [np.nan] * 4}, "It was not compared with other trees."),
     ({"error": None}, "It was not compared with other trees."), ({"chosen": None}, "")])
