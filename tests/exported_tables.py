@@ -92,7 +92,7 @@ def random_case(seed, *, kinds=tuple(KINDS), n=60):
     """A random model of a random table, rows with unknown and missing values among others."""
     random = np.random.default_rng(seed)
     chosen = random.choice(kinds, random.integers(1, 7))
-    names = random.permutation(NAMES)[:len(chosen)]
+    names = random.permutation(NAMES)[:len(chosen)].tolist()
 
     def frame(n):
         return pd.DataFrame({
@@ -118,6 +118,7 @@ def random_case(seed, *, kinds=tuple(KINDS), n=60):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
+    assert [*model.feature_names_in_] == names      # scikit-learn ignores those of NumPy's type
     for each in getattr(model, "estimators_", [model]):
         each.tree_ = random_tree(random, each.tree_.n_features, each.tree_.n_outputs)
     return Case(model, rows, [KINDS[kind][0] for kind in chosen])
