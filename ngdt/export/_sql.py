@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._core.structure import traverse
+from ngdt._core.structure import child_ids
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt.export._encoded_columns import NumberColumn
@@ -17,13 +17,15 @@ from ngdt.pruning._equal import merge_same_leaves
 
 # Databases refuse exponentials that are too large or too small for float64.
 _MAX_EXPONENT = 700.0
+# Levels of conditions in conditions up to which the left side comes first. SQLite may refuse 16.
+_MAX_NESTED = 8
 
 
 def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None,
                proba=False):
     """Export a tree as an SQL query that predicts for each row of a table.
 
-    The query has one ``CASE`` for each split; without probabilities, for each split that decides
+    The query has one condition for each split; without probabilities, for each split that decides
     the class. A weighted sum of several splits is computed once, in a subquery. The query reads the
     columns that the model was trained on, categories included. ``NULL`` is a missing value. A
     `Tree` takes no missing values: its prediction is ``NULL`` if a column that it uses is ``NULL``.
@@ -268,17 +270,25 @@ class _Writer:
             for node in range(tree.n_internal)], {}
 
     def case(self, leaf):
-        """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
-        lines = []
-        right_first = [node for node, (*_, is_left) in enumerate(self.conditions) if not is_left]
-        for type_, item, depth in traverse(self.tree, right_first=frozenset(right_first)):
-            text = {"else": "ELSE", "end": "END"}.get(type_)
-            if type_ == "split":
-                total, rest, _ = self.conditions[item]
-                text = f"CASE WHEN {self.names.get(total, total)}{rest} THEN"
-            elif type_ == "leaf":
-                text = leaf(item)
-            lines.append("    " * (depth + 1) + text)
+        """``CASE`` expression; the function `leaf` writes the values of leaves.
+
+        Splits on the other side of a split are further conditions, so that a chain is not nested.
+        """
+        m, children, lines = self.tree.n_internal, self._children(), []
+        waiting = [(0, 1)]      # lines, nodes and leaves, each with its level
+        while waiting:
+            item, level = waiting.pop()
+            if not isinstance(item, str) and item >= m:
+                item = leaf(item - m)
+            if isinstance(item, str):
+                lines.append("    " * level + item)
+                continue
+            parts, word = [], "CASE WHEN"
+            while item < m:
+                first, second, text = children[item]
+                parts += [(f"{word} {text} THEN", level), (first, level + 1)]
+                item, word = second, "WHEN"
+            waiting += reversed([*parts, ("ELSE", level), (item, level + 1), ("END", level)])
         # Columns that the tree uses, and that must not have missing values.
         used = set(used_features(self.tree).tolist())
         missing = [f"{quoted(column.name)} IS NULL" for column in self.columns
@@ -288,6 +298,22 @@ class _Writer:
             lines = [f"    CASE WHEN {in_groups(missing, ' OR '.join)} THEN NULL ELSE", *lines,
                      "    END"]
         return "\n".join(lines)
+
+    def _children(self):
+        """Of each node the child that is nested, the other one, and the condition for the first.
+
+        The left one is nested, or that of listed categories, unless it nests too deep by itself.
+        """
+        children, nested = child_ids(self.tree).tolist(), [0] * (2 * self.tree.n_leaves - 1)
+        for node, (total, texts, is_left) in reversed([*enumerate(self.conditions)]):
+            left, right = children[node]
+            ways = [(left, right, texts[0]), (right, left, texts[1])]
+            first, second, text = min(
+                ways if is_left else ways[::-1],
+                key=lambda way: max(_MAX_NESTED, 1 + nested[way[0]], nested[way[1]]))
+            children[node] = first, second, f"{self.names.get(total, total)}{text}"
+            nested[node] = max(1 + nested[first], nested[second])
+        return children
 
     def value(self, leaf, output):
         """Prediction of a leaf for an output, without its limits."""

@@ -11,11 +11,10 @@ from ngdt.export._encoded_columns import NumberColumn
 _MAX_TERMS = 100
 # Characters of a sum in a line; a longer one has a line for each term.
 _WIDTH = 100
-_ALWAYS = {True: "1 = 1", False: "1 = 0"}
 
 
 def condition(columns, weights, threshold):
-    """Condition for a child of a split; for other rows, it is false or NULL.
+    """Conditions for both children of a split; for other rows, they are false or NULL.
 
     Parameters
     ----------
@@ -26,21 +25,22 @@ def condition(columns, weights, threshold):
     Returns
     -------
     total : str
-        The weighted sum that the condition begins with; empty if it is on one column.
-    text : str
-        The rest of the condition, or all of it.
+        The weighted sum that the conditions begin with; empty if they are on one column.
+    texts : tuple of str
+        The rest of the conditions for the left and the right child, or all of them.
     is_left : bool
-        Whether the child is the left one.
+        Whether the left child comes first: a condition on categories lists none for unknown ones.
     """
     used = [column for column in columns if column.is_used(weights)]
     if not used:
-        return "", _ALWAYS[threshold >= 0], True
+        return "", _always(threshold >= 0), True
     if len(used) == 1 and not isinstance(used[0], NumberColumn):
-        return "", *_category_condition(used[0], weights, threshold)
-    text = None if len(used) > 1 else _number_condition(used[0], weights, threshold)
-    if text is not None:
-        return "", text, True
-    return weighted_sum(used, weights), f" <= {literal(threshold)}", True
+        return "", *_category_conditions(used[0], weights, threshold)
+    texts = None if len(used) > 1 else _number_conditions(used[0], weights, threshold)
+    if texts is not None:
+        return "", texts, True
+    limit = literal(threshold)
+    return weighted_sum(used, weights), (f" <= {limit}", f" > {limit}"), True
 
 
 def weighted_sum(columns, weights, constant=None):
@@ -101,22 +101,39 @@ def _added(terms):
     return text if len(text) <= _WIDTH else "\n        ".join([first, *signed])
 
 
-def _number_condition(column, weights, threshold):
-    """Condition for a split on a number, or on its absence; None if it has to be a sum."""
+def _number_conditions(column, weights, threshold):
+    """Conditions of a split on a number, or on its absence; None if it has to be a sum."""
     name, weight = quoted(column.name), float(weights[column.feature])
     missing = column.missing_term(weights)
-    missing_is_left = missing is not None and missing <= threshold
+    missing_is_left = None if missing is None else missing <= threshold
     if weight == 0.0:
         present_is_left = threshold >= 0
         if present_is_left == missing_is_left:
-            return _ALWAYS[present_is_left]
-        return f"{name} IS {'' if missing_is_left else 'NOT '}NULL"
+            return _always(present_is_left)
+        return _null_conditions(name, missing_is_left)
     limit = exact_limit(abs(weight), threshold)
     if limit is None:
         return None
-    number = _number(column)
-    text = f"{number} <= {literal(limit)}" if weight > 0 else f"{number} >= {literal(-limit)}"
-    return f"{text} OR {name} IS NULL" if missing_is_left else text
+    number, limit = _number(column), literal(limit if weight > 0 else -limit)
+    signs = ("<=", ">") if weight > 0 else (">=", "<")
+    return _with_missing([f"{number} {sign} {limit}" for sign in signs], name, missing_is_left)
+
+
+def _always(is_left):
+    """Conditions of a split that sends all rows to one side."""
+    return ("1 = 1", "1 = 0") if is_left else ("1 = 0", "1 = 1")
+
+
+def _null_conditions(name, missing_is_left):
+    """Conditions of a split that parts missing values from all others."""
+    texts = f"{name} IS NULL", f"{name} IS NOT NULL"
+    return texts if missing_is_left else texts[::-1]
+
+
+def _with_missing(texts, name, missing_is_left):
+    """Conditions for both children, of which one takes missing values, too, unless None may be."""
+    return tuple(f"{text} OR {name} IS NULL" if missing_is_left == is_left else text
+                 for text, is_left in zip(texts, (True, False), strict=True))
 
 
 def _number(column):
@@ -124,19 +141,21 @@ def _number(column):
     return f"CAST({quoted(column.name)} AS INTEGER)" if column.is_boolean else quoted(column.name)
 
 
-def _category_condition(column, weights, threshold):
-    """Condition for the side without unknown categories, which it lists, and the side."""
+def _category_conditions(column, weights, threshold):
+    """Conditions of a split on categories, and whether those listed are on the left side."""
     name, (terms, missing, other) = quoted(column.name), column.terms(weights)
     others_are_left, missing_is_left = other <= threshold, missing <= threshold
     listed = [
         category for category, term in terms.items() if (term <= threshold) != others_are_left]
-    is_left = not others_are_left
     if listed:
-        text = f"{name} IN ({', '.join(map(literal, listed))})"
-        return (f"{text} OR {name} IS NULL" if missing_is_left == is_left else text), is_left
-    if missing_is_left == others_are_left:
-        return _ALWAYS[others_are_left], True
-    return f"{name} IS NULL", is_left
+        of_listed, of_others = (
+            f"{name} {word} ({', '.join(map(literal, listed))})" for word in ("IN", "NOT IN"))
+    elif missing_is_left == others_are_left:
+        return _always(others_are_left), True
+    else:
+        return _null_conditions(name, missing_is_left), not others_are_left
+    texts = (of_others, of_listed) if others_are_left else (of_listed, of_others)
+    return _with_missing(texts, name, missing_is_left), not others_are_left
 
 
 def _number_term(column, weights):

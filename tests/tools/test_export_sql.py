@@ -1,5 +1,6 @@
 """SQL: in SQLite, the query predicts what the model predicts."""
 
+import itertools
 import math
 import sqlite3
 
@@ -58,14 +59,13 @@ def rows_of(frame):
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
-@pytest.mark.filterwarnings("ignore:X. values that did not occur")
-@given(st.integers(0, 2**20), st.booleans())
-def test_tables_with_categories_and_gaps(seed, classifies):
-    rng = np.random.default_rng(seed)
+def model_of_table(rng, classifies=False):
+    """A model of a table with categories and gaps, and rows with others among them."""
     frame = frame_of(rng, 60)
     frame.loc[(frame["city"] == "Ulm") & (frame.index > 9), "city"] = "Rome"     # Ulm is rare
     labels = ["no", "yes", "it's"][:rng.integers(1, 4)]
-    y = rng.choice(labels, 60) if classifies else rng.normal(size=60)
+    # Gaps that tell nothing of y have no indicator.
+    y = rng.choice(labels, 60) if classifies else rng.normal(size=60) + 5 * frame["income"].isna()
     kind = ObliqueTreeClassifier if classifies else ObliqueTreeRegressor
     model = kind(1, optimizer=None, categorical_features=["city", "code", "sex"]).fit(frame, y)
     table = model._table    # filled by a dyadic number, so that sums are exact
@@ -75,6 +75,14 @@ def test_tables_with_categories_and_gaps(seed, classifies):
     new = frame_of(rng, 30)
     new.loc[0, "city"], new.loc[1, 'the "age"'] = "Mars", None
     new.loc[2:4, "sex"], new.loc[5:7, "sex"] = "other", None
+    return model, new
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@given(st.integers(0, 2**20), st.booleans())
+def test_tables_with_categories_and_gaps(seed, classifies):
+    rng = np.random.default_rng(seed)
+    model, new = model_of_table(rng, classifies)
     for _ in range(2):
         model.tree_ = random_tree(rng, model.tree_.n_features, model.tree_.n_outputs)
         found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]
@@ -86,6 +94,41 @@ def test_tables_with_categories_and_gaps(seed, classifies):
             assert found == tuple(model.predict(new))
             np.testing.assert_allclose(
                 np.transpose(shares), model.predict_proba(new), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+def test_either_side_of_a_split_may_come_first(monkeypatch):
+    monkeypatch.setattr("ngdt.export._sql._MAX_NESTED", 0)
+    rng = np.random.default_rng(0)
+    model, new = model_of_table(rng)
+    p, queries = model.tree_.n_features, []
+    for feature, weight, threshold in itertools.product(range(p), (-1.0, 1.0), (-0.5, 0.0, 0.5)):
+        weights = weight * np.eye(p)[[feature, rng.integers(p)]]
+        for is_sum in (False, True):
+            weights[0] += is_sum * np.eye(p)[p - 1 - feature]
+            # The larger side is the second one.
+            for left, right in (([1, ~0], [~2, ~1]), ([~2, ~0], [1, ~1])):
+                model.tree_ = Tree(weights, [threshold, 0.0], left, right, [[0.0], [1.0], [2.0]])
+                queries.append(export_sql(model))
+                found = [value for value, in answer(queries[-1], rows_of(new), new.columns)]
+                assert found == model.predict(new).tolist()
+    for part in ("> 0.5", "< 0.5", "<= 0.5", ">= 0.5", " NOT IN ", " NOT NULL"):
+        assert any(part in query for query in queries)
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@given(st.integers(0, 2**20))
+def test_sqlite_reads_trees_of_any_depth(seed):
+    rng = np.random.default_rng(seed)
+    model, new = model_of_table(rng)
+    m, p = 60, model.tree_.n_features
+    chain = np.stack([[*range(1, m), ~m], ~np.arange(m)])
+    for others in (chain, chain[::-1], np.where(rng.random(m) < 0.5, chain, chain[::-1])):
+        model.tree_ = Tree(
+            rng.integers(-3, 4, (m, p)) / 2, rng.integers(-3, 4, m) / 2, *others,
+            np.arange(m + 1.0)[:, None])      # SQLite rounds what it reads
+        found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]
+        assert found == model.predict(new).tolist()
 
 
 @pytest.mark.filterwarnings("ignore:X. values that did not occur")
