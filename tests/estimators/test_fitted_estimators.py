@@ -152,7 +152,9 @@ def test_attributes_that_cannot_be_known_are_missing(iris):
     model.set_params(monotonic_cst=[1, 0])      # for the table of the next fit
     with pytest.raises(AttributeError, match=r"monotonic_cst has shape \(2,\)"):
         _ = model.encoded_monotonic_cst_
-    assert not {"n_node_samples_", "encoded_monotonic_cst_"} & {*dir(model)}
+    dir(model)
+    assert not hasattr(model, "n_node_samples_")
+    assert not hasattr(model, "encoded_monotonic_cst_")
     assert "given tree" in model._repr_html_().lower()
 
 

@@ -127,7 +127,7 @@ def test_scores_are_of_targets_in_the_same_order(model):
 
 
 def test_partitions_of_frames_name_targets():
-    dask = pytest.importorskip("dask.dataframe")
+    dask = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     from ngdt.dask import ObliqueTreeRegressor as DaskTree
     collections = [dask.from_pandas(each, npartitions=2) for each in (X, Y)]
     model = DaskTree(max_depth=1, random_state=0, optimizer="ssgd").fit(*collections)
