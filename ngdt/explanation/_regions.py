@@ -6,10 +6,7 @@ be beyond a boundary. A point on the boundary is therefore moved into the region
 the rounding errors of the tree's own sums ask for: every point that is returned was predicted.
 """
 
-import warnings
-
 import numpy as np
-from scipy.linalg import LinAlgWarning
 from scipy.optimize import lsq_linear, nnls
 
 from ngdt.explanation._axes import rounding_errors
@@ -204,9 +201,7 @@ def _shortest(A, b):
 def _nonnegative(A, b):
     """The x without negative numbers for which A x is nearest to b, and the distance."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinAlgWarning)
-            return nnls(A, b, maxiter=30 * (A.shape[1] + 1))
-    except RuntimeError:    # nnls of SciPy 1.12 to 1.14 may go round in circles
+        return nnls(A, b, maxiter=30 * (A.shape[1] + 1))
+    except RuntimeError:    # too many iterations
         x = lsq_linear(A, b, (0.0, np.inf), method="bvls", tol=1e-15).x
         return x, np.linalg.norm(A @ x - b)
