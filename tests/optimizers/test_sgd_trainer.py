@@ -234,7 +234,7 @@ def test_rows_that_no_sample_touches_stay_as_they_are():
 def test_the_number_of_threads_changes_no_bit(rule, form, batch_size):
     results = []
     for n_threads in (1, 3):
-        n = 150 if batch_size > 1 else 40
+        n = 150 if batch_size > 1 else 12
         case = Case("log_loss", 4, n=n, p=5, m=15, nu=3.0, norm_limit=3.0)
         trainer = case.trainer(
             "full", rule, batch_size=batch_size, n_threads=n_threads, X=form(case.X))

@@ -359,7 +359,7 @@ def test_ways_to_route_differ_by_rounding_only(leaves, p):
 def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):
     results = []
     for n_threads in (1, 3):
-        n = 150 if batch_size > 1 else 40
+        n = 150 if batch_size > 1 else 12
         case = case_for(routing, leaves, 4, n=n, p=5, m=150, q=0.5, loss=loss)
         trainer, weights, model = case.kernel(routing, batch_size, n_threads)
         steps = -(-case.n // batch_size)
