@@ -73,9 +73,9 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
     Optimizers choose epochs and subtrees by validation samples: those of the problem, which are
     given apart, or a share of the others, `validation_fraction` as that of the estimators. If the
     initial tree has less error on training and on validation samples, it is kept, unless the
-    optimizer pays with training error for a simpler tree, or `validation_fraction` is None or 0 and
-    the training was neither shortened nor interrupted. With `limit`, the limits of the problem are
-    enforced.
+    optimizer pays with training error for a simpler tree, or smoother leaves, or
+    `validation_fraction` is None or 0 and the training was neither shortened nor interrupted. With
+    `limit`, the limits of the problem are enforced.
 
     Returns a `TrainingResult`. Ctrl-C raises Stopped with the present trained tree, and
     KeyboardInterrupt before there is one.
@@ -116,7 +116,9 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
 
 def _is_worse(problem, optimizers, initial, tree):
     """Return whether a tree has more error than the initial one where it should have less."""
-    if not optimizers or optimizers[0].regularizes:
+    is_simpler = tree.n_leaves < initial.n_leaves or tree.n_nonzero < initial.n_nonzero
+    has_same_splits = np.array_equal(tree.thresholds, initial.thresholds)
+    if not optimizers or (optimizers[0].regularizes and (is_simpler or has_same_splits)):
         return False
     every = np.arange(len(problem.y), dtype=np.int32)
     saved = problem.errors(initial, every) - problem.errors(tree, every)

@@ -176,7 +176,7 @@ def test_a_depth_that_is_given_is_that_of_the_trained_tree(max_depth):
 @pytest.mark.parametrize("init", [stump(0.4), Stub(0.4)])
 @pytest.mark.parametrize("fraction", ["auto", 0.3])
 @pytest.mark.parametrize(("wrong", "regularizes", "kept"), [
-    (0.5, False, True), (0.5, True, False), (0.3, False, False)])
+    (0.5, False, True), (0.5, True, True), (0.3, False, False), (0.3, True, False)])
 def test_an_initial_tree_is_kept_if_training_makes_it_worse(
         init, fraction, wrong, regularizes, kept):
     step = Step(wrong)
@@ -184,6 +184,18 @@ def test_an_initial_tree_is_kept_if_training_makes_it_worse(
     result = train(problem(300), init, [step], validation_fraction=fraction)
     assert result.baseline_kept == kept
     assert result.tree == stump(0.4 if kept else wrong)
+
+
+@pytest.mark.parametrize(("trained", "kept"), [
+    (Tree(np.empty((0, 1)), [], [], [], [[1.0, 0.0]]), False),
+    (stump(0.4).replace(values=[[1.0, 0.0], [1.0, 0.0]]), False),
+    (stump(0.5).replace(values=[[1.0, 0.0], [1.0, 0.0]]), True)],
+    ids=["simpler", "same splits", "other splits"])
+def test_more_errors_are_the_price_of_a_simpler_tree_or_other_leaves(trained, kept):
+    step = Step(0.5)
+    step.regularizes, step._optimize = True, lambda tree, problem: OptimizerResult(trained)
+    result = train(problem(300), stump(0.4), [step], validation_fraction=0.3)
+    assert result.baseline_kept == kept
 
 
 @pytest.mark.parametrize("fraction", [None, 0, 0.0])

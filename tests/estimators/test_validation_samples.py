@@ -96,6 +96,15 @@ def test_a_perfect_tree_is_not_wrecked_without_a_word(fraction, kept, digits):
     assert (fitted.tree_ == start.tree_) == kept
 
 
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_tao_pays_for_a_simpler_tree_only(estimator):
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    y = (X[:, 3] > 1.0).astype(int)
+    fitted = estimator(1, init="info_gain", optimizer="tao", random_state=0).fit(X, y)
+    assert fitted.baseline_kept_
+    assert fitted.score(X, y) == pytest.approx(1.0)
+
+
 def test_without_held_out_rows_nothing_competes(digits):
     fitted = ObliqueTreeClassifier(4, optimizer=Wrecker(), validation_fraction=None).fit(*digits)
     assert not fitted.baseline_kept_
