@@ -45,10 +45,10 @@ def resolve_problem(estimator, X, targets, sample_weight, encoder):
     n_samples, max_depth = np.count_nonzero(sample_weight), estimator.max_depth
     leaf_share = float(estimator.min_weight_fraction_leaf)
     leaf_count = sample_count(estimator.min_samples_leaf, n_samples, 1)
-    if not hasattr(estimator, "bootstrap"):     # samples that are drawn twice weigh more
+    if leaf_share and not hasattr(estimator, "bootstrap"):  # samples that are drawn weigh more
         # Trees grow by numbers of samples: at least so many have that share of the weight.
-        relative = sample_weight / sample_weight.max()
-        leaf_count = max(leaf_count, ceil(leaf_share * relative.sum() * (1.0 - ROUNDING)))
+        equal = sample_weight.sum() / sample_weight.max()
+        leaf_count = max(leaf_count, ceil(leaf_share * equal * (1.0 - ROUNDING)))
     return Problem(
         X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss, n_outputs=encoder.n_outputs,
         sample_weight=sample_weight, limits=Limits(
