@@ -59,7 +59,7 @@ def load_profile():
     """
     from hypothesis import Phase, settings
 
-    settings.register_profile("dev", max_examples=6, deadline=None, derandomize=True)
+    settings.register_profile("dev", max_examples=5, deadline=None, derandomize=True)
     settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
     # For tools/mutate.py: that a test fails is enough, and to find the simplest example takes
     # minutes.

@@ -180,7 +180,8 @@ CASES = [*((y, np.ones(120)) for y in TARGETS.values()),
          *((NORMAL, weight) for weight in WEIGHTS.values()),
          (TARGETS["huge"], WEIGHTS["small"]), (TARGETS["one far"], WEIGHTS["small"])]
 REGRESSORS = {
-    "default": ObliqueTreeRegressor(), "default, constant": ObliqueTreeRegressor(leaf="constant"),
+    "default": ObliqueTreeRegressor(),
+    **dict(in_nightly([("default, constant", ObliqueTreeRegressor(leaf="constant"))])),
     "forest": ObliqueForestRegressor(2),
     "absolute": ObliqueTreeRegressor(
         3, loss="absolute_error", optimizer="tao", validation_fraction=None),

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.linear_model import Ridge, lasso_path
 
-from helpers import make_problem
+from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.linear_leaves import linear_leaves
 from ngdt._methods.linear_leaves.lasso import _SHARES, chosen_by_lasso
@@ -133,7 +133,7 @@ def classes_of_some(n, p):
     return X, X[:, :5].sum(axis=1) > 0.0
 
 
-@pytest.mark.parametrize("p", [100, 600])
+@pytest.mark.parametrize("p", [100, *in_nightly([600])])
 def test_a_score_of_the_features_that_tell_two_classes(p):
     """Scores of all features are right for 0.83 and 0.64, trees of TAO for 0.91 and 0.84."""
     X, y = classes_of_some(700, p)

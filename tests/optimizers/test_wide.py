@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem
 from ngdt._core import scaling as _scaling
 from ngdt._core.scaling import is_wide
@@ -199,7 +200,7 @@ def test_what_is_wide():
 
 
 @pytest.mark.parametrize(("estimator", "form"), [
-    (ObliqueTreeClassifier, sparse.csr_array), (ObliqueTreeRegressor, np.asarray)])
+    (ObliqueTreeClassifier, sparse.csr_array), *in_nightly([(ObliqueTreeRegressor, np.asarray)])])
 @pytest.mark.filterwarnings("ignore:No tree was better")
 def test_the_default_fits_wide_data_alike_with_any_number_of_threads(estimator, form):
     problem = problem_of(form=form)
