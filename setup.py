@@ -83,6 +83,7 @@ DOT, SOFT = "ngdt/_core/src/dot.c", "ngdt/_methods/soft/src/soft.c"
 EXTRA_SOURCES = {
     "ngdt/_core/samples.pyx": [DOT],
     "ngdt/_core/sgd/epoch.pyx": [DOT],
+    "ngdt/_methods/model_tree/splits.pyx": [DOT],
     "ngdt/_methods/soft/epoch.pyx": [DOT, SOFT],
     "ngdt/_methods/soft/leaf_model.pyx": [SOFT],
     "ngdt/_methods/soft/routing.pyx": [DOT, SOFT],

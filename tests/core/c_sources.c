@@ -101,6 +101,14 @@ static void rows(int n, int p)
     free(x), free(w), free(a), free(out), free(row);
 }
 
+static void elimination(int d)
+{
+    const int stride = (d + 7) / 8 * 8;
+    double *a = doubles(d * stride);
+    ngdt_eliminate(d, d - d / 8, stride, a);
+    free(a);
+}
+
 static void slots(int n)
 {
     const int k = 1 + n % 20;
@@ -177,6 +185,7 @@ int main(int n_words, char **words)
         products(n);
         slots(n);
         rows(n, n % 37);
+        elimination(n % 37);
     }
     if (n_words > 1 && strcmp(words[1], "overrun") == 0)
         overrun();

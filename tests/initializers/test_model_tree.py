@@ -32,7 +32,7 @@ ONE_PENALTY = ModelTree(penalty=1.0)    # where the choice of one is not what is
 def nodes(draw):
     """Features with repeated values, targets and weights of the samples of a node."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, p, k = draw(st.integers(2, 15)), draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    n, p, k = draw(st.integers(2, 15)), draw(st.integers(1, 9)), draw(st.integers(1, 2))
     Z = random.integers(-3, 4, (n, p)).astype(float)
     weight = random.integers(1, 4, n).astype(float) if draw(st.booleans()) else np.ones(n)
     return Z, random.normal(size=(n, k)), weight

@@ -244,3 +244,27 @@ CLONES void ngdt_standardize_f64(const double *restrict x, const double *restric
     for (ptrdiff_t j = 0; j < n; j++)
         out[j] = (float)((x[j] - center[j]) * inverse[j]);
 }
+
+CLONES void ngdt_eliminate(ptrdiff_t d, ptrdiff_t q, ptrdiff_t stride, double *a)
+{
+    for (ptrdiff_t i = 1; i < d; i++) {
+        double *row = a + i * stride;
+        const ptrdiff_t n_above = i < q ? i : q;
+        for (ptrdiff_t c = 0; c < n_above; c++)
+            row[c] = a[c * stride + i] / a[c * stride + c];
+        /* Eight columns stay in registers until all rows above are subtracted. The factors are read
+         * to the end: the columns of the last of them come last. */
+        for (ptrdiff_t j = stride - 8; j >= (i & ~(ptrdiff_t)7); j -= 8) {
+            v4d low = LOAD_F64(row + j), high = LOAD_F64(row + j + 4);
+            for (ptrdiff_t c = 0; c < n_above; c++) {
+                const double *above = a + c * stride;
+                if (above[c] > 0.0) {
+                    low -= row[c] * LOAD_F64(above + j);
+                    high -= row[c] * LOAD_F64(above + j + 4);
+                }
+            }
+            *(v4d_any *)(row + j) = low;
+            *(v4d_any *)(row + j + 4) = high;
+        }
+    }
+}

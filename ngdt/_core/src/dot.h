@@ -1,5 +1,5 @@
-/* Products of samples with weights, and updates of weights by samples. Each costs O(n); none writes
- * anything but its output.
+/* Products of samples with weights, and updates of weights by samples, each of which costs O(n); and
+ * the elimination of a small matrix. None writes anything but its output.
  *
  * All functions sum in one fixed order: a fixed number of partial sums, added pairwise at the
  * end. With contraction off, the result has the same bits whichever clone the machine runs, and a
@@ -59,5 +59,9 @@ void ngdt_standardize_f32(const float *x, const float *center, const float *inve
                           float *out);
 void ngdt_standardize_f64(const double *x, const double *center, const double *inverse,
                           ptrdiff_t n, float *out);
+/* Gaussian elimination of the first q of the d rows of a symmetric matrix from those below them: of
+ * those whose pivot is positive. Of the upper triangle; what lies below it is overwritten. `stride`,
+ * from row to row, is the next multiple of 8 from d on. */
+void ngdt_eliminate(ptrdiff_t d, ptrdiff_t q, ptrdiff_t stride, double *a);
 
 #endif

@@ -11,6 +11,9 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport dsyrk
 
+cdef extern from "dot.h" nogil:
+    void ngdt_eliminate(Py_ssize_t d, Py_ssize_t q, Py_ssize_t stride, double *a) noexcept
+
 ctypedef const double[:, ::1] Matrix
 ctypedef const int32_t[:, ::1] Order
 
@@ -115,7 +118,7 @@ cdef class Cuts:
 
     def __init__(self, n_cuts, d, n_outputs, penalty):
         self.products = np.empty((n_cuts, d, d))
-        self.total, self.work = np.zeros((d, d)), np.empty((d, d))
+        self.total, self.work = np.zeros((d, d)), np.zeros((d, (d + 7) // 8 * 8))
         self.sides = np.empty((2, n_cuts))
         self.penalty, self.n_outputs = penalty, n_outputs
 
@@ -216,26 +219,16 @@ cdef double model_error(
     Gaussian elimination of the ones centers the products, and that of the features leaves those of
     the residuals: no equations have to be solved.
     """
-    cdef Py_ssize_t d = left.shape[0], q = left.shape[0] - n_outputs, i, j, c
-    cdef double factor, error = 0.0
-    cdef double *pivot
-    cdef double *row
+    cdef Py_ssize_t d = left.shape[0], q = left.shape[0] - n_outputs, i, j
+    cdef double error = 0.0
     for i in range(d):
         for j in range(i, d):
             work[i, j] = total[i, j] - left[i, j] if is_right else left[i, j]
         if 0 < i < q:
             work[i, i] += penalty
-    for c in range(q):
-        pivot = &work[c, 0]
-        # Rounding may leave less than nothing of a sum of squares that is much smaller than the
-        # total: the feature then counts as constant.
-        if not pivot[c] > 0.0:
-            continue
-        for i in range(c + 1, d):
-            factor = pivot[i] / pivot[c]
-            row = &work[i, 0]
-            for j in range(i, d):
-                row[j] -= factor * pivot[j]
+    # Rounding may leave less than nothing of a sum of squares that is much smaller than the total:
+    # the feature then counts as constant.
+    ngdt_eliminate(d, q, work.shape[1], &work[0, 0])
     for i in range(q, d):
         error += max(work[i, i], 0.0)
     return INFINITY if isnan(error) else error      # products may overflow
