@@ -92,6 +92,7 @@ class _Race:
         # Of those that were: the loss there (of classes, the squared error of the probabilities),
         # the candidate, its tree, and its history.
         self.trained, self.failed, self.strengths = [], set(), {}
+        self.made = {}          # initial trees of all samples
 
     def run(self):
         """Compare the candidates, and train the winner; and others where that fails."""
@@ -108,7 +109,7 @@ class _Race:
             self.training = each
             part = problem.doing(
                 problem.control.activity.left, f"training {each.name} on all samples")
-            self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
+            self._add(each, each.make(Fold(part, trees=partial(self._tree, part), made=self.made)))
             if not self._has_failed(each):
                 break
             self.failed.add(each)

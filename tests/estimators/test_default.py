@@ -616,6 +616,8 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf):
     assert result.candidates["chosen"] == [False, True, False]
     assert result.candidates["failed"] == [True, False, False]
     assert result.tree.thresholds[0] == 0.12
+    # Both start from the same tree, which is made once.
+    assert steps[2].seen[0][0] is failing.final[0].seen[0][0]
     # If all of them fail, the one with the least training error is kept.
     too = Candidate("too", "initial", (steps[1],), (Step(0.3),))
     for first, second in ((failing, too), (too, failing)):
