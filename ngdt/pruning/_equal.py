@@ -116,8 +116,8 @@ def _merged(tree, are_equal):
     """Replacement of each subtree whose leaves are equal in pairs, by its first leaf."""
     replacement = identity(tree)
     for node, children in children_first(tree):
-        left, right = replacement[children] - tree.n_internal     # leaves, or negative
-        if min(left, right) >= 0 and are_equal(left, right):
+        left, right = (replacement[each] - tree.n_internal for each in children)
+        if min(left, right) >= 0 and are_equal(left, right):    # both are leaves
             replacement[node] = replacement[children[0]]
     return replacement
 
@@ -136,9 +136,9 @@ def collapse_pure(tree, targets):
     low[wrong], high[wrong] = -np.inf, np.inf
     reached = identity(tree)     # a leaf of the subtree, reached by samples if any is
     replacement = identity(tree)
-    for node, children in children_first(tree):
-        low[node], high[node] = low[children].min(axis=0), high[children].max(axis=0)
-        left, right = children
+    for node, (left, right) in children_first(tree):
+        low[node] = np.minimum(low[left], low[right])
+        high[node] = np.maximum(high[left], high[right])
         reached[node] = reached[left if (low[left] <= high[left]).all() else right]
         if (low[node] == high[node]).all():
             replacement[node] = reached[node]

@@ -18,8 +18,10 @@ def present_targets(tree, X, y, loss, sample_weight):
 
 
 def children_first(tree):
-    """Pairs of a node and its children, a list of int, children before parents."""
-    return reversed(list(enumerate(child_ids(tree).tolist())))
+    """Pairs of a node and its two children, all int, children before parents."""
+    left, right = child_ids(tree)[::-1].T.tolist()
+    # No list of pairs: the garbage collector would look at each of them.
+    return zip(range(tree.n_internal - 1, -1, -1), zip(left, right, strict=True), strict=True)
 
 
 def identity(tree):
@@ -100,8 +102,8 @@ def first_leaves(tree, is_leaf):
     """Replacement of some nodes by the first leaf below them."""
     replacement = identity(tree)
     first = identity(tree)     # first leaf below each node
-    for node, children in children_first(tree):
-        first[node] = first[children[0]]
+    for node, (left, _) in children_first(tree):
+        first[node] = first[left]
         if is_leaf[node]:
             replacement[node] = first[node]
     return replacement

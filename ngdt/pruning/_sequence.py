@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 from sklearn.utils import Bunch
 
-from ngdt._core.structure import child_ids, decision_path
+from ngdt._core.structure import child_ids, decision_path, nodes_by_depth
 from ngdt._core.tree import Tree
 from ngdt.pruning._impurity import node_impurities
 from ngdt.pruning._replace import children_first
@@ -96,9 +96,10 @@ class PruningSequence:
         ndarray of int, shape (n_internal + n_leaves,)
             -1 if there is none.
         """
-        above = np.full(2 * self.tree.n_internal + 1, -1)
-        for node, children in enumerate(child_ids(self.tree)):
-            above[children] = self.step[node] if self.step[node] >= 0 else above[node]
+        above, children = np.full(2 * self.tree.n_internal + 1, -1), child_ids(self.tree)
+        for nodes in nodes_by_depth(self.tree):
+            step = self.step[nodes]
+            above[children[nodes]] = np.where(step >= 0, step, above[nodes])[:, None]
         return above
 
     def fit_values(self, targets):
