@@ -32,10 +32,10 @@ class Diagonal:
 
 def assert_leaves_hold(growth, tree, X, n_rows):
     """The rows in the leaves of a growth are those that a tree sends there."""
-    leaf, (_, leaves, *_) = tree.apply(X), growth.numbered()
-    for number, each in enumerate(leaves):
-        assert (leaf[each.samples] == number).all()
-    assert len(np.unique(np.concatenate([each.samples for each in leaves]))) == n_rows
+    leaf, (_, samples, *_) = tree.apply(X), growth.numbered()
+    for number, each in enumerate(samples):
+        assert (leaf[each] == number).all()
+    assert len(np.unique(np.concatenate(samples))) == n_rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])

@@ -101,8 +101,8 @@ def grow(make, optimizer, problem, inputs, sample_weight):
     strategy = _StumpStrategy(make, optimizer, problem, inputs, sample_weight)
     interrupted = False
     try:
-        root = build(strategy, problem.training_samples.copy(), problem)
+        growth = build(strategy, problem.training_samples.copy(), problem)
     except Stopped as stopped:
-        root, interrupted = stopped.tree, True
-    nodes, _, left, right = root.numbered()
-    return [node.split.module for node in nodes], (left, right), interrupted
+        growth, interrupted = stopped.tree, True
+    splits, _, left, right = growth.numbered()
+    return [split.module for split in splits], (left, right), interrupted
