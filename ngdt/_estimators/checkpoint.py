@@ -64,6 +64,8 @@ def _training(problem, estimator, before):
         "X": (X.shape, X.data, X.indices, X.indptr) if sparse.issparse(X) else X,
         "y": problem.y, "sample_weight": problem.sample_weight, "groups": problem.groups,
         "sample_weight_val": problem.validation_weight, "the fit before": before,
+        # It then decides whether trees draw their samples.
+        "oob_score": parameters.get("bootstrap") == "auto" and bool(parameters["oob_score"]),
         "ngdt": __version__, "numpy": np.__version__, "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__, "python": platform.python_version(),
         "machine": platform.machine()}

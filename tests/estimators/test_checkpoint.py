@@ -147,6 +147,21 @@ def test_checkpoint_of_other_parameters_is_refused(params, message, begun, path)
     assert path.read_bytes() == before
 
 
+@pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
+def test_an_out_of_bag_score_that_changes_what_trees_draw_is_refused(path, killed_after):
+    model = ObliqueForestRegressor(3, max_depth=2, checkpoint=path, random_state=0)
+    assert killed_after(model, X, TARGETS, 2)
+    with pytest.raises(ValueError, match=r"another training, which differs in oob_score\. "):
+        model.set_params(oob_score=True).fit(X, TARGETS)
+    path.unlink()
+    model.set_params(bootstrap=True, oob_score=False)
+    assert killed_after(model, X, TARGETS, 2)
+    model.set_params(oob_score=True).fit(X, TARGETS)
+    again = copy.copy(model).set_params(checkpoint=None).fit(X, TARGETS)
+    assert same(model, again)
+    assert model.oob_score_ == again.oob_score_
+
+
 @pytest.mark.parametrize(("X", "y", "what"), [
     (X + np.eye(*X.shape), LABELS, "X"), (X.astype(np.float32), LABELS, "X"),
     (X, LABELS[::-1], "y")], ids=["X", "type of X", "y"])
