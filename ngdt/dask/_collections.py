@@ -49,7 +49,8 @@ class DaskEstimator:
         run.fitted = estimator._columns() | fitted
 
     def _set_fitted(self, run):
-        vars(self).pop("_edits", None)
+        for name in [each for each in vars(self) if each.endswith("_") or each == "_edits"]:
+            delattr(self, name)     # of an earlier fit, such as the names of its columns
         vars(self).update(run.fitted)
 
     def score(self, X, y, sample_weight=None):

@@ -133,3 +133,16 @@ def test_an_initial_tree(digits_in_parts, all_digits):
     assert_array_equal(model.estimators_[1].tree_.densify().weights, tree.densify().weights)
     with pytest.raises(ValueError, match="init is a tree of all features"):
         ObliqueForestClassifier(2, init=tree, max_features=3).fit(X, y)
+
+
+@pytest.mark.parametrize("n_trees", [None, 2])
+def test_nothing_of_an_earlier_fit_is_left(n_trees, digits_in_parts):
+    if n_trees is None:
+        model = ngdt.dask.ObliqueTreeClassifier(**SHORT)
+    else:
+        model = ObliqueForestClassifier(n_trees, **SHORT)
+    X, y = (each[:500] for each in digits_in_parts)
+    model.feature_names_in_ = np.array([f"pixel {j}" for j in range(64)], dtype=object)
+    model.pruning_path_ = {}
+    model.fit(X, y)
+    assert vars(model).keys() == vars(clone(model).fit(X, y)).keys()
