@@ -187,8 +187,7 @@ def _chosen_columns(data, arguments):
 def _with_amounts(X, text, decimal):
     """A table with its columns of amounts as numbers, but for those that are to be text."""
     return _replaced(X, {
-        name: _amounts(X[name], decimal) for name in X.columns
-        if X[name].dtype.kind == "O" and name not in text})
+        name: _amounts(X[name], decimal) for name in X.columns if name not in text})
 
 
 def _replaced(X, columns):
@@ -201,6 +200,8 @@ def _replaced(X, columns):
 
 def _amounts(values, decimal):
     """A column of texts such as "$1,200.50" or "5 %" as numbers, if all have the same signs."""
+    if values.dtype.kind != "O":    # numbers: large integers, which may be labels, stay exact
+        return values
     swapped = str.maketrans({decimal: ".", ".": ","}) if decimal != "." else {}
     numbers, signs = {}, set()
     for text in values.dropna().astype(str).unique():      # of lists, too

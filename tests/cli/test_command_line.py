@@ -774,6 +774,16 @@ def test_classes_that_are_large_numbers(run, folder):
     assert [float(each) for each in found] == y.tolist()
 
 
+@pytest.mark.parametrize("first", [10**18, 2**63], ids=["int64", "uint64"])
+def test_classes_that_are_large_numbers_differ_in_the_last_digit(run, folder, first):
+    y = [first, first + 1] * 20
+    pd.DataFrame({"a": [0, 1] * 20, "y": y}).to_csv(folder / "large.csv", index=False)
+    run("fit", "large.csv", "-t", "y", "-q", "-o", "large.ngdt", "--set", "optimizer=None")
+    printed = run("predict", "large.ngdt", "large.csv", "-t", "y")
+    assert [int(each) for each in printed.out.split()[1:]] == y
+    assert "accuracy on 40 rows: 100.0 %" in printed.err
+
+
 def test_letters_that_stdout_cannot_hold(run, mistake, folder, monkeypatch):
     frame = pd.DataFrame({"a": np.arange(40), "y": np.where(np.arange(40) > 19, "café", "bar")})
     frame.to_csv(folder / "cafe.csv", index=False)
