@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.quantiles import check_quantiles
 from ngdt._core.r2 import r2
 from ngdt._encoding.check_targets import check_names_of_targets
+from ngdt._util.stopped import Stopped
 
 
 class DaskEstimator:
@@ -44,14 +45,19 @@ class DaskEstimator:
         """Train on the partitions."""
         validation.refuse(f"ngdt.dask.{type(self).__name__}")
         estimator = self._unfitted()
-        fitted, run.interrupted = self._fit_on_partitions(
-            estimator, X, y, sample_weight, run.control, self.n_jobs)
-        run.fitted = estimator._columns() | fitted
+        try:
+            finish, run.interrupted = self._fit_on_partitions(
+                estimator, X, y, sample_weight, run.control, self.n_jobs)
+        except Stopped as stopped:      # an initial tree, before anything is trained
+            raise KeyboardInterrupt from stopped
+        # After Ctrl-C, it is called again: it reads the partitions several times.
+        run.result = lambda: estimator._columns() | finish()
 
     def _set_fitted(self, run):
+        fitted = run.result()
         for name in [each for each in vars(self) if each.endswith("_") or each == "_edits"]:
             delattr(self, name)     # of an earlier fit, such as the names of its columns
-        vars(self).update(run.fitted)
+        vars(self).update(fitted)
 
     def score(self, X, y, sample_weight=None):
         """Accuracy or, of a regressor, the coefficient of determination.

@@ -38,8 +38,8 @@ def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
 
     Returns
     -------
-    fitted : dict
-        The fitted attributes.
+    finish : callable
+        Returns the fitted attributes of what has been trained.
     interrupted : bool
         Whether Ctrl-C ended the training.
     """
@@ -49,38 +49,40 @@ def fit_tree(estimator, X, y, sample_weight, control, n_at_once):
     division = Division(None if optimizer is None else fraction, is_classifier(estimator),
                         seed_of(estimator))
     data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
-    result, interrupted = _trained(estimator, optimizer, data)
-    found = data.partitions.total(Description.of, Description.add, result.tree, *data.units)
-    return data.fitted | data.described(result, found), interrupted
-
-
-def _trained(estimator, optimizer, data):
-    """The trained tree or the baseline, as the validation samples say, and if Ctrl-C came."""
-    partitions, interrupted = data.partitions, False
     init, problem = data.initial(optimizer), data.problem.doing(TRAINING_WORK)
-    tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
+    tree = init if isinstance(init, Tree) else init.initialize(problem)
     warn_of_linear_leaves([tree], estimator)
-    if optimizer is not None and tree.n_internal:
-        training = Training(
-            optimizer, problem.refit_leaves(tree), problem, partitions, data.prior,
-            bool(data.division.fraction))
-        try:
-            result = training.run()
-        except Stopped as stopped:
-            result, interrupted = OptimizerResult(stopped.tree, stopped.history), True
-        sums = training.best.sums
-    else:
-        sums = partitions.sums(tree)
-        result = OptimizerResult(sums.fit_leaves(tree))
-    result = TrainingResult(within_limits(result.tree, sums, data.limits, partitions.sums),
-                            history_of(optimizer, result.history))
-    if data.division.fraction and not isinstance(init, Tree):
-        baseline = Pruned().initialize(data.problem) if is_auto(estimator.init) else initial
-        sums = partitions.sums(baseline)
-        baseline = within_limits(
-            sums.fit_leaves(baseline), sums, data.limits, partitions.sums)
-        result = _better(estimator, optimizer, result, baseline, data)
-    return result, interrupted
+    trained, sums, interrupted = _trained(optimizer, tree, data, problem)
+
+    def finish():
+        small = within_limits(trained.tree, sums, data.limits, data.partitions.sums)
+        result = TrainingResult(small, history_of(optimizer, trained.history))
+        if data.division.fraction and not isinstance(init, Tree):
+            baseline = Pruned().initialize(data.problem) if is_auto(estimator.init) else tree
+            result = _better(estimator, optimizer, result, _fitted(baseline, data), data)
+        found = data.partitions.total(Description.of, Description.add, result.tree, *data.units)
+        return data.fitted | data.described(result, found)
+
+    return finish, interrupted
+
+
+def _trained(optimizer, tree, data, problem):
+    """The result of the optimizer, the sums of its tree, and whether Ctrl-C came."""
+    if optimizer is None or not tree.n_internal:
+        sums = data.partitions.sums(tree)
+        return OptimizerResult(sums.fit_leaves(tree)), sums, False
+    training = Training(optimizer, problem.refit_leaves(tree), problem, data.partitions, data.prior,
+                        bool(data.division.fraction))
+    try:
+        return training.run(), training.best.sums, False
+    except Stopped as stopped:
+        return OptimizerResult(stopped.tree, stopped.history), training.best.sums, True
+
+
+def _fitted(tree, data):
+    """The tree with the best leaf values, and within the limits."""
+    sums = data.partitions.sums(tree)
+    return within_limits(sums.fit_leaves(tree), sums, data.limits, data.partitions.sums)
 
 
 def _better(estimator, optimizer, result, baseline, data):

@@ -33,7 +33,7 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
 
     Returns
     -------
-    fitted : dict
+    finish : callable
     interrupted : bool
     """
     optimizer = resolve_optimizer(estimator)
@@ -48,19 +48,24 @@ def fit_forest(estimator, X, y, sample_weight, control, n_at_once):
     trees = [_initial(init, data.problem, draw) for draw in draws]
     warn_of_linear_leaves(trees, estimator)
     trees, histories, interrupted = _trained(optimizer, trees, data, draws)
-    drawn = [data.partitions.drawn(draw) for draw in draws]
-    results = [
-        TrainingResult(tree, history_of(optimizer, history))
-        for tree, history in zip(_finished(trees, drawn, data.limits), histories, strict=True)]
-    # Fitted attributes and parameters of the estimator of each tree.
-    parameters = {"init": init, "optimizer": optimizer, "max_depth": data.problem.limits.max_depth}
-    found = dask.compute(*(
-        own.lazy_total(Description.of, Description.add, result.tree, *data.units)
-        for own, result in zip(drawn, results, strict=True)))
-    trees = estimator._estimators([
-        data.described(result, each) | parameters | {"random_state": draw.seed}
-        for result, each, draw in zip(results, found, draws, strict=True)], data.fitted)
-    return estimator._attributes(data.fitted | {"candidates_": {}}, trees), interrupted
+
+    def finish():
+        drawn = [data.partitions.drawn(draw) for draw in draws]
+        results = [
+            TrainingResult(tree, history_of(optimizer, history)) for tree, history in zip(
+                _finished(trees, drawn, data.limits), histories, strict=True)]
+        # Fitted attributes and parameters of the estimator of each tree.
+        parameters = {
+            "init": init, "optimizer": optimizer, "max_depth": data.problem.limits.max_depth}
+        found = dask.compute(*(
+            own.lazy_total(Description.of, Description.add, result.tree, *data.units)
+            for own, result in zip(drawn, results, strict=True)))
+        estimators = estimator._estimators([
+            data.described(result, each) | parameters | {"random_state": draw.seed}
+            for result, each, draw in zip(results, found, draws, strict=True)], data.fitted)
+        return estimator._attributes(data.fitted | {"candidates_": {}}, estimators)
+
+    return finish, interrupted
 
 
 def _draws(estimator, data):

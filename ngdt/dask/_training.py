@@ -164,9 +164,12 @@ class Training:
                 if epoch in self.evaluated:
                     known["validation"] = self._evaluate()
                 self.progress.report(known)
+        return self.progress.result(self._best_tree)
+
+    def _best_tree(self):
         if self.best.tree is None:
             self._evaluate()
-        return self.progress.result(self.best.tree)
+        return self.best.tree
 
     def _train_on(self, group, rounds, epoch, n_before):
         """Train on a group of partitions, each sample once; return the metrics of each round."""

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import ngdt
 from ngdt._forest.sampling import Sampling
+from ngdt._training.progress import Progress
+from ngdt._util.stopped import Stopped
+from ngdt.initializers import RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -133,6 +137,48 @@ def test_an_initial_tree(digits_in_parts, all_digits):
     assert_array_equal(model.estimators_[1].tree_.densify().weights, tree.densify().weights)
     with pytest.raises(ValueError, match="init is a tree of all features"):
         ObliqueForestClassifier(2, init=tree, max_features=3).fit(X, y)
+
+
+@pytest.mark.parametrize(("model", "n_totals"), [
+    (ObliqueForestClassifier(2, **SHORT), 6),
+    (ngdt.dask.ObliqueTreeClassifier(**SHORT), 3),
+    (ngdt.dask.ObliqueTreeClassifier(**SHORT, validation_fraction=None), 2),
+], ids=["forest", "tree", "without validation"])
+def test_ctrl_c_after_the_training_loses_nothing(model, n_totals, digits_in_parts, monkeypatch):
+    alone, X = clone(model).fit(*digits_in_parts), digits_in_parts[0][:500].compute()
+    total, leave, plan, left = Partitions.lazy_total, Progress.__exit__, [], []
+
+    def interrupt(*args):
+        if left and left.pop():
+            raise KeyboardInterrupt
+        return total(*args)
+
+    def end(*args):
+        left.extend(plan)
+        return leave(*args)
+
+    monkeypatch.setattr(Partitions, "lazy_total", interrupt)
+    monkeypatch.setattr(Progress, "__exit__", end)
+    for number in range(n_totals):      # of sums over the partitions once the training has ended
+        plan[:] = [True] + [False] * number
+        with pytest.warns(ConvergenceWarning, match=r"Ctrl-C|interrupted"):
+            again = clone(model).fit(*digits_in_parts)
+        assert_array_equal(again.predict_proba(X), alone.predict_proba(X))
+
+
+class StoppedInitializer(RandomOblique):
+    """An initializer that Ctrl-C ends, with a tree."""
+
+    def initialize(self, problem):
+        raise Stopped(super().initialize(problem))
+
+
+@pytest.mark.parametrize("kind", [ObliqueForestClassifier, ngdt.dask.ObliqueTreeClassifier])
+def test_ctrl_c_before_the_training_leaves_no_model(kind, digits_in_parts):
+    model = kind(**SHORT, init=StoppedInitializer(3))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*digits_in_parts)
+    assert vars(model).keys() == vars(clone(model)).keys()
 
 
 @pytest.mark.parametrize("n_trees", [None, 2])
