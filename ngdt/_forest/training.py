@@ -1,7 +1,6 @@
 """Training of the trees of a forest: one problem, one part of it for each tree."""
 
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from threading import Event
 from time import monotonic, sleep
 
@@ -135,7 +134,7 @@ class Growth:
         # Other machines get the problem once, as it is the same for all trees.
         shared = self.problem.replace(n_jobs=1, control=Control(deadline))
         calls = (delayed(job.run)(shared, self.fitted)
-                 for job in takewhile(self._has_time, jobs))
+                 for job in self._with_time(jobs))
         self.tasks.begin_part(what, "tree", len(jobs))
         try:
             # Trees in several threads must not start threads of BLAS in each.
@@ -203,6 +202,12 @@ class Growth:
             if job.tree is not None and not self.trees:
                 self._add(replace(job.tree, interrupted=False), job.candidate)
 
-    def _has_time(self, job):
-        """Return whether there is time for another tree."""
-        return not self.trees or self.problem.control.deadline.fits(self.trees[-1].seconds)
+    def _with_time(self, jobs):
+        """Yield the jobs for which there is time, the first ones at the same time."""
+        begin = monotonic()
+        for number, job in enumerate(jobs):
+            if self.trees or number >= self.problem.n_jobs:     # then one has ended, kept or not
+                seconds = self.trees[-1].seconds if self.trees else monotonic() - begin
+                if not self.problem.control.deadline.fits(seconds):
+                    return
+            yield job

@@ -168,6 +168,22 @@ def test_a_forest_ends_in_time(optimizer, n_jobs):
     assert model.score(X, y) > 0.8
 
 
+class Slow(Optimizer):
+    """Takes more time than there is."""
+
+    def _optimize(self, tree, problem):
+        sleep(0.4)
+        return OptimizerResult(tree)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_thread_begins_a_tree_after_the_deadline(n_jobs, iris):
+    model = ObliqueForestClassifier(
+        8, init="random_oblique", optimizer=Slow(), n_jobs=n_jobs, max_time=0.2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=f"the forest has {n_jobs} of 8 trees"):
+        model.fit(*iris)
+
+
 def test_almost_no_time_gives_a_tree(digits):
     with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s .* 1 of 20 trees"):
         model = ObliqueForestClassifier(max_time=1e-9, random_state=0).fit(*digits)
