@@ -82,14 +82,14 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         """Train the trees, or in a warm start further ones."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
-        n_more = self.n_estimators - len(before)
+        n_more, used = self.n_estimators - len(before), [tree.random_state for tree in before]
         if n_more < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
                 "previous fit, since warm_start=True adds trees")
         run.begin(
             X, y, sample_weight, validation, resume=resume, checkpoint=self.checkpoint,
-            before=(len(before), self.candidates_) if resume else None)
+            before=(used, self.candidates_) if resume else None)
         problem = run.problem
         _check_directions(before, problem.directions)
         if problem.own_validation and not self._is_default:
@@ -101,8 +101,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
         if n_more:
             growth = Growth(problem, run.fitted, run.tasks, lambda trees: self._attributes(
                 run.fitted, before + self._trained(trees, run.fitted)))
-            seeds = seeds_of(problem.random_state, n_more,
-                             used={tree.random_state for tree in before})
+            seeds = seeds_of(problem.random_state, n_more, set(used))
             self._grow(growth, sampling, seeds, run.fitted)
             before = before + self._trained(growth.trees, run.fitted)
             run.interrupted, run.was_cut = growth.interrupted, growth.was_cut

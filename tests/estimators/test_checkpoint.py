@@ -162,6 +162,16 @@ def test_an_out_of_bag_score_that_changes_what_trees_draw_is_refused(path, kille
     assert model.oob_score_ == again.oob_score_
 
 
+def test_more_trees_for_a_forest_of_other_seeds_are_refused(path, killed_after):
+    model = ObliqueForestRegressor(
+        2, init="random_oblique", optimizer=None, warm_start=True, random_state=0)
+    other = copy.copy(model).set_params(random_state=1).fit(X, TARGETS)
+    more = {"n_estimators": 5, "random_state": 0, "checkpoint": path}
+    assert killed_after(model.fit(X, TARGETS).set_params(**more), X, TARGETS, 3)
+    with pytest.raises(ValueError, match=r"another training, which differs in the fit before\. "):
+        other.set_params(**more).fit(X, TARGETS)
+
+
 @pytest.mark.parametrize(("X", "y", "what"), [
     (X + np.eye(*X.shape), LABELS, "X"), (X.astype(np.float32), LABELS, "X"),
     (X, LABELS[::-1], "y")], ids=["X", "type of X", "y"])
