@@ -34,8 +34,8 @@ class Run:
         What training leaves out of the problem, once `begin` has been called.
     fitted : dict
         Fitted attributes that depend on X and y only.
-    n_samples : int
-        Number of samples that are given, once `begin` has been called.
+    drawn : ndarray of int, or None
+        Indices of the samples that there is time for, of those that are given; None for all.
     seconds_per_sample : float
         Time that it takes to read the data; 0 without a deadline.
     result : object
@@ -49,7 +49,7 @@ class Run:
     def __init__(self, estimator, tasks):
         self.estimator, self.tasks = estimator, tasks
         self.problem = self.far_targets = self.result = self.cut = None
-        self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
+        self.fitted, self.drawn, self.seconds_per_sample = {}, None, 0.0
         self.interrupted = self.was_cut = False
 
     def begin(self, X, y, sample_weight, validation=NO_VALIDATION, *, resume, classes=None,
@@ -80,8 +80,7 @@ class Run:
         problem = with_checkpoint(
             problem.replace(control=self.control), self.estimator, checkpoint, before)
         self.control = problem.control
-        self.n_samples = problem.X.shape[0]
-        problem, self.seconds_per_sample = training_in_time(problem)
+        problem, self.seconds_per_sample, self.drawn = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
         self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)
         self.problem, self.far_targets = problem, FarTargets(problem, problem.near)

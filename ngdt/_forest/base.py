@@ -117,12 +117,13 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
             tree._table, tree._targets = self._table, self._targets
         problem = run.problem
         vars(self).pop("_drawn_from", None)
-        if len(problem.sample_weight) == run.n_samples:     # else, there was no time for all
+        if run.drawn is None:
             weight = np.delete(problem.sample_weight, problem.validation_samples)
             # As a number if none is left out: it takes less space, as does the draw of each tree.
             self._drawn_from = len(weight) if weight.all() else np.flatnonzero(weight)
         if self.oob_score:
-            predictions = out_of_bag_predictions(problem, sampling, trees)
+            y = np.asarray(y)
+            predictions = out_of_bag_predictions(problem, sampling, trees, len(y), run.drawn)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
 
     def _cut_message(self, by_user):

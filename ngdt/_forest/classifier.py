@@ -154,7 +154,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         Accuracy on the training samples, each predicted by the trees that did not
         draw it. Only with `oob_score`, as the next.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean probabilities by these trees; NaN for samples that every tree drew.
+        Mean probabilities by these trees; NaN for samples that every tree drew, and for those that
+        `max_time` left out.
     pruning_path_ : dict of lists
         Only of a forest that `ngdt.pruning.prune_forest` returned, which describes it.
 
@@ -244,5 +245,5 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     def _set_out_of_bag(self, y, sample_weight, predictions):
         self.oob_decision_function_ = predictions
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
-        y, best = np.asarray(y).ravel()[known], self.classes_[predictions[known].argmax(axis=1)]
+        y, best = y.ravel()[known], self.classes_[predictions[known].argmax(axis=1)]
         self.oob_score_ = self._out_of_bag_score(accuracy_score, y, best, sample_weight[known])

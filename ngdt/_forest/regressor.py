@@ -145,7 +145,8 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         :math:`R^2` on the training samples, each predicted by the trees that did not
         draw it. Only with `oob_score`, as the next.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean predictions by these trees; NaN for samples that every tree drew.
+        Mean predictions by these trees; NaN for samples that every tree drew, and for those that
+        `max_time` left out.
     pruning_path_ : dict of lists
         Only of a forest that `ngdt.pruning.prune_forest` returned, which describes it.
 
@@ -252,7 +253,7 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
     def _set_out_of_bag(self, y, sample_weight, predictions):
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions
-        y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
+        y = y.astype(np.float64).reshape(self.oob_prediction_.shape)[known]
         self.oob_score_ = self._out_of_bag_score(
             r2, y, self.oob_prediction_[known], sample_weight[known])
 

@@ -194,7 +194,7 @@ def drawn_samples(samples, bootstrap, n_drawn, seed):
     return np.random.default_rng([seed, 0]).choice(samples, n_drawn, replace=bootstrap)
 
 
-def out_of_bag_predictions(problem, sampling, estimators):
+def out_of_bag_predictions(problem, sampling, estimators, n_given, drawn=None):
     """Mean prediction of the trees that a sample was not drawn for.
 
     Parameters
@@ -205,12 +205,16 @@ def out_of_bag_predictions(problem, sampling, estimators):
     estimators : sequence of ObliqueTreeClassifier or ObliqueTreeRegressor
         The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here;
         nor do those of an earlier fit with another number of samples, or other groups.
+    n_given : int
+        Number of samples that `fit` was given.
+    drawn : ndarray of int, default=None
+        Indices of the samples of the problem among these, ascending. None stands for all.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_outputs)
+    ndarray of shape (n_given, n_outputs)
         Probabilities of the classes, or targets in the units of y; NaN for samples that were drawn
-        for every tree.
+        for every tree, and for those that there was no time for.
 
     Warns
     -----
@@ -233,12 +237,15 @@ def out_of_bag_predictions(problem, sampling, estimators):
         total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (
             predictions)
         n_trees[samples] += 1
-    unknown = (n_trees == 0).mean()
+    found, known = np.full((n_given, problem.n_outputs), np.nan), n_trees[:, 0] > 0
+    places = np.arange(n_given) if drawn is None else drawn[:n_samples]
+    found[places[known]] = total[known] / n_trees[known]
+    unknown = 1.0 - known.sum() / n_given
     if unknown > _MAX_UNKNOWN:
         warn(f"{unknown:.0%} of the samples have no out-of-bag prediction, as they were drawn for "
              "every tree, or training ended early: use more trees, more time, or a smaller "
              "max_samples")
-    return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
+    return found
 
 
 def seeds_of(seed, n_trees, used=()):

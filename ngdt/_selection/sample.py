@@ -16,12 +16,18 @@ def draw(problem, n_drawn):
     It has no validation samples but those that are given apart. It is returned itself if it has no
     more samples.
     """
+    samples = drawn_indices(problem, n_drawn)
+    return problem if samples is None else problem_of(problem, samples)
+
+
+def drawn_indices(problem, n_drawn):
+    """Indices of the samples of `draw`, ascending; None for all."""
     n_samples = len(problem.training_samples)
     if n_samples <= n_drawn:
-        return problem
+        return None
     _, drawn = hold_out(
         problem.sample_weight, n_drawn / n_samples, strata_of(problem), problem.random_state)
-    return problem_of(problem, np.union1d(np.flatnonzero(drawn), problem.validation_samples))
+    return np.union1d(np.flatnonzero(drawn), problem.validation_samples)
 
 
 def unit_of_weights(problem):
@@ -30,17 +36,16 @@ def unit_of_weights(problem):
     return 1.0 if mean > 1.0 - 1e-6 else mean   # balanced weights have a mean of 1 but for rounding
 
 
-def draw_in_time(problem, seconds_per_sample, share=1.0):
-    """The problem, or one of as many samples as can be trained on in a share of the time.
+def number_in_time(problem, seconds_per_sample, share=1.0):
+    """Number of training samples, or of all, that can be trained on in a share of the time.
 
     It takes so many seconds per sample to read the data.
     """
     n_samples = len(problem.training_samples)
     needed = policy.N_READINGS * seconds_per_sample * n_samples
     deadline = problem.control.deadline.share(share)
-    if deadline.fits(needed):
-        return problem
-    return draw(problem, max(policy.MIN_SAMPLES, int(n_samples * deadline.left / needed)))
+    return n_samples if deadline.fits(needed) else max(
+        policy.MIN_SAMPLES, int(n_samples * deadline.left / needed))
 
 
 def training_in_time(problem):
@@ -49,19 +54,28 @@ def training_in_time(problem):
     What follows reads only these samples, so that only the check and the encoding of the data take
     time that does not depend on the deadline. The deadline of the result leaves time to choose,
     prune and describe a tree. Without a deadline, the seconds are 0.
+
+    Returns
+    -------
+    problem : Problem
+    seconds : float
+    drawn : ndarray of int, or None
+        Indices of the samples, ascending; None for all.
     """
     if not problem.control.deadline.is_set:
-        return problem, 0.0
+        return problem, 0.0, None
     # A reading takes as long as the moments, which are three passes, of some samples.
     samples = problem.training_samples
     samples = samples[::-(-len(samples) // policy.MIN_SAMPLES)]
     X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
     Moments.of(X, sample_weight)
     seconds = (monotonic() - begin) / len(samples)
-    drawn = draw_in_time(problem, seconds)
-    seconds_after = policy.READINGS_AFTER * seconds * len(drawn.training_samples)
+    drawn = drawn_indices(problem, number_in_time(problem, seconds))
+    if drawn is not None:
+        problem = problem_of(problem, drawn)
+    seconds_after = policy.READINGS_AFTER * seconds * len(problem.training_samples)
     deadline = problem.control.deadline.earlier(seconds_after)
-    return drawn.replace(control=replace(problem.control, deadline=deadline)), seconds
+    return problem.replace(control=replace(problem.control, deadline=deadline)), seconds, drawn
 
 
 def most_to_compare_on(problem):
@@ -73,7 +87,7 @@ def most_to_compare_on(problem):
 def sample_to_compare_on(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a comparison on all would take too long."""
     sample = draw(problem, most_to_compare_on(problem))
-    return draw_in_time(sample, seconds_per_sample, policy.COMPARISON_TIME)
+    return draw(sample, number_in_time(sample, seconds_per_sample, policy.COMPARISON_TIME))
 
 
 def fold_samples_of(problem, fraction):

@@ -20,7 +20,7 @@ from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._methods.tao.linear import LinearSolver
 from ngdt._selection.policy import MIN_SAMPLES, N_READINGS
-from ngdt._selection.sample import draw_in_time
+from ngdt._selection.sample import draw, number_in_time
 from ngdt._training import folds
 from ngdt._training.control import Control, Deadline, Pace
 from ngdt.initializers import InfoGain
@@ -180,7 +180,8 @@ def test_few_samples_are_drawn_if_there_is_little_time(clock):
     X = np.random.default_rng(0).normal(size=(n, 2))
     problem, _ = model._checked_problem(X, y, None, False)
     for share in (1.1, 0.5, 0.001):
-        drawn = draw_in_time(problem.replace(control=Control(Deadline(share * N_READINGS))), 1 / n)
+        in_time = problem.replace(control=Control(Deadline(share * N_READINGS)))
+        drawn = draw(problem, number_in_time(in_time, 1 / n))
         n_drawn = len(drawn.training_samples)
         assert n_drawn == pytest.approx(n * min(1.0, max(share, 0.1)), rel=0.01)
         assert drawn.y.mean() == pytest.approx(0.5, abs=0.01)

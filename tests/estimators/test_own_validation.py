@@ -281,8 +281,7 @@ def test_a_warm_start_and_limited_time_take_them(monkeypatch):
     model = ObliqueTreeClassifier(3, optimizer=SSGD(epochs=2), random_state=0, warm_start=True)
     model.fit(X, y, **val).fit(X, y, **val)
     assert np.isfinite(model.history_["validation"]).all()
-    draw = sample.draw
-    monkeypatch.setattr(sample, "draw_in_time", lambda problem, *_: draw(problem, 100))
+    monkeypatch.setattr(sample, "number_in_time", lambda *_: 100)
     spy = Spy()
     ObliqueTreeClassifier(3, init=model.tree_, optimizer=spy, max_time=60.0).fit(X, y, **val)
     (problem,) = spy.seen

@@ -4,14 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ngdt._selection.sample
 from helpers import make_problem
-from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
+from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, ObliqueTreeClassifier, Tree
 from ngdt._encoding.targets import ClassTargets
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples
-from ngdt._training.folds import problem_of
 from ngdt._training.wide_data import for_all_features
 
 WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
@@ -155,6 +155,24 @@ def test_the_samples_of_each_tree_are_known(parameters, is_weighted, iris, tmp_p
         np.testing.assert_equal(other.estimators_samples_, samples)
 
 
+@pytest.mark.filterwarnings("ignore:.*of the samples have no out-of-bag prediction")
+@pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+def test_out_of_bag_predictions_where_there_is_no_time_for_all_samples(forest, iris, monkeypatch):
+    X, y = iris
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    weight[:2] = 0.0, 1.0
+    model = forest(30, init="info_gain", optimizer=None, oob_score=True, random_state=0)
+    monkeypatch.setattr(ngdt._selection.sample, "number_in_time", lambda *_: 60)
+    cut = clone(model).set_params(max_time=1e5).fit(X, y, weight)
+    name = "oob_prediction_" if forest is ObliqueForestRegressor else "oob_decision_function_"
+    found = getattr(cut, name)
+    rows = np.flatnonzero(np.isfinite(found.reshape(len(y), -1)).all(axis=1))
+    assert 55 < len(rows) < 65
+    again = model.fit(X[rows], y[rows], weight[rows])
+    np.testing.assert_array_equal(found[rows], getattr(again, name))
+    assert cut.oob_score_ == again.oob_score_
+
+
 def test_samples_that_are_not_known_are_not_guessed(iris):
     X, y = iris
     with pytest.raises(NotFittedError):
@@ -163,8 +181,7 @@ def test_samples_that_are_not_known_are_not_guessed(iris):
     with pytest.raises(AttributeError, match="without max_time, warm_start and groups"):
         _ = forest.estimators_samples_
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngdt._selection.sample, "draw_in_time", lambda problem, *_: problem_of(
-            problem, np.arange(0, len(X), 2)))
+        patch.setattr(ngdt._selection.sample, "number_in_time", lambda *_: len(X) // 2)
         of_some = a_forest(max_time=1e5).fit(X, y)
     assert len(of_some) == 4
     assert not hasattr(of_some, "estimators_samples_")
