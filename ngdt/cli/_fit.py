@@ -10,6 +10,7 @@ from pathlib import Path
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
+from ngdt._util.container import check_replaceable
 from ngdt._util.numbers import count
 from ngdt.cli._models import size
 from ngdt.cli._options import (
@@ -44,6 +45,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
+    check_replaceable(Path(arguments.output))     # before the training
     data = training_data(arguments)
     task = arguments.task or task_of(data.y)
     y = labels(data.y, task)

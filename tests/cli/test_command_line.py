@@ -449,6 +449,19 @@ def test_results_before_are_kept_if_a_new_one_cannot_be_written(
     assert path.read_text() == "old"
 
 
+@pytest.mark.parametrize("refused", ["folder", "device"])
+def test_no_model_is_trained_that_cannot_be_written(refused, mistake, folder, monkeypatch):
+    monkeypatch.setattr(ngdt.ObliqueTreeClassifier, "fit", None)
+    if refused == "folder":     # the super-user may write anywhere
+        monkeypatch.setattr(os, "access", lambda path, _: Path(path) != Path("models"))
+        (folder / "models").mkdir()
+        text = mistake("fit", "wine.csv", "-t", "cultivar", "-o", "models/wine.ngdt")
+        assert "you may not write 'models/wine.ngdt': choose another path" in text
+    else:
+        text = mistake("fit", "wine.csv", "-t", "cultivar", "-o", os.devnull)
+        assert "no regular file" in text
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
 @pytest.mark.parametrize("arguments", [
     ["predict", "wine.ngdt", "wine.csv"], ["export", "wine.ngdt", "-f", "sql"]])
