@@ -176,12 +176,14 @@ def error_models(errors, outside, sample_weight, weightings, groups=None):
 
     Errors are of shape (n_kinds, n_trees, n_samples, n_outputs), weightings of shape (n_weightings,
     n_parts). The mask `outside`, shape (n_trees, n_samples), of samples that were held out of a
-    tree is the same for the trees of all kinds. A group is in one part as a whole.
+    tree is the same for the trees of all kinds. A group is in one part as a whole. Samples without
+    weight are in none.
     """
-    sums, n_parts = [], weightings.shape[1]
-    part_of = (np.arange(len(sample_weight)) if groups is None else groups) % n_parts
+    sums, n_parts, weighed = [], weightings.shape[1], np.flatnonzero(sample_weight)
+    unit = np.arange(len(weighed)) if groups is None else np.unique(
+        groups[weighed], return_inverse=True)[1]
     for part in range(n_parts):
-        samples = np.flatnonzero(part_of == part)
+        samples = weighed[unit % n_parts == part]
         held_out, weight = outside[:, samples], sample_weight[samples]
         factor = held_out[:, :, None] * np.sqrt(weight)[:, None]
         own = (errors[:, :, samples] * factor).reshape(*errors.shape[:2], -1)

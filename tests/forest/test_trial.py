@@ -558,3 +558,17 @@ def test_a_group_has_one_weight_in_each_weighting():
         errors, outside, weight * weighting[0, groups % 4], np.ones((1, 4)))
     np.testing.assert_allclose(found.products, expected.products)
     np.testing.assert_allclose(found.spread, expected.spread)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_samples_without_weight_change_no_weighting(grouped):
+    random = np.random.default_rng(0)
+    errors, weight = random.normal(size=(2, 3, 40, 1)), random.integers(0, 3, 40).astype(float)
+    outside, weightings = random.random((3, 40)) < 0.6, random.exponential(size=(5, 4))
+    groups, used = np.sort(random.integers(0, 20, 40)) if grouped else None, weight > 0
+    with_them = error_models(errors, outside, weight, weightings, groups)
+    without = error_models(errors[:, :, used], outside[:, used], weight[used], weightings,
+                           np.unique(groups[used], return_inverse=True)[1] if grouped else None)
+    for one, other in zip(with_them, without, strict=True):
+        np.testing.assert_array_equal(one.products, other.products)
+        np.testing.assert_array_equal(one.spread, other.spread)
