@@ -22,6 +22,7 @@ from ngdt.optimizers import Annealed, EndToEnd
 torch = pytest.importorskip("torch", reason='PyTorch is not installed: pip install "ngdt[deep]"')
 
 # They import PyTorch, so they come after the line that skips.
+from ngdt.deep._torch import fit  # noqa: E402
 from ngdt.deep._torch.functions import NodeFunctions, route  # noqa: E402
 from ngdt.deep._torch.training import CategoricalLeaves, GaussianLeaves, Paths  # noqa: E402
 
@@ -302,6 +303,23 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
         model.fit(X, y)
     assert model.n_iter_ == 2
     assert model.tree_.n_leaves > 1
+
+
+@pytest.mark.parametrize("parameters", [{}, {"split": None, "trunk": lambda _: torch.nn.Tanh()}])
+def test_ctrl_c_after_the_training_loses_nothing(parameters, halves, monkeypatch):
+    X, y, *_ = halves
+    model, presses = quick(**parameters), [KeyboardInterrupt]
+    trained, keep_reached = clone(model).fit(X, y), fit.keep_reached
+
+    def press(*args):
+        if presses:
+            raise presses.pop()
+        return keep_reached(*args)
+
+    monkeypatch.setattr(fit, "keep_reached", press)
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {trained.n_iter_} epoch"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), trained.predict_proba(X))
 
 
 @pytest.mark.parametrize(("parameters", "message"), [

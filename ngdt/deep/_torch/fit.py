@@ -102,7 +102,11 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump):
                 training.spread_leaves()
             progress = training.run()
             history, interrupted = progress.history, progress.interrupted
-        return Fitted(*_hardened(functions, children, problem, inputs), history, interrupted)
+        try:
+            hardened = _hardened(functions, children, problem, inputs)
+        except KeyboardInterrupt:   # the networks are trained, and the rest takes little time
+            interrupted, hardened = True, _hardened(functions, children, problem, inputs)
+        return Fitted(*hardened, history, interrupted)
 
 
 def _n_leaves(problem):
