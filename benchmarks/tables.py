@@ -172,7 +172,8 @@ def summarize(of_task, depth):
     worse, better = differences.difference < -2 * se, differences.difference > 2 * se
     print(f"default against pruned, over 2 standard errors: better on {better.sum()}, "
           f"worse on {worse.sum()} {scores.index[worse].tolist()}")
-    found = default["chosen"].map(kind)
+    is_linear = default["chosen"].str.startswith("model tree") & default["leaves"].eq(1)
+    found = default["chosen"].map(kind).mask(is_linear, "linear model")
     print(f"chosen, % of {len(found)}:",
           (100 * found.value_counts(normalize=True)).round(1).to_dict())
     for column in ("leaves", "seconds", "microseconds"):

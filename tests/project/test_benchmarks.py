@@ -1,5 +1,7 @@
 """The benchmarks run, go on where they stopped, and use no test sample for a choice."""
 
+import ast
+import re
 import subprocess
 import time
 import warnings
@@ -108,6 +110,17 @@ def test_table_of_the_readme_is_that_of_the_recorded_rows(tmp_path, capsys):
     table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(table) == 8
     assert "\n".join(table) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_shares_on_the_page_of_tables_are_those_of_the_recorded_rows(tmp_path, capsys):
+    benchmark = BENCHMARKS["tables"]
+    benchmark.report(runner.Table(benchmark, runner.RESULTS).read(), tmp_path)
+    page = " ".join((ROOT / "docs/results/tables.rst").read_text(encoding="utf-8").split())
+    chosen = re.findall(r"^chosen, % of (\d+): (.*)$", capsys.readouterr().out, re.M)
+    for task, (n_fits, shares) in zip(("classification", "regression"), chosen, strict=False):
+        sentence, = re.findall(rf"In {n_fits} fits for {task}, (.*?)\.", page)
+        for share in ast.literal_eval(shares).values():
+            assert f"in {share:.0f} %" in sentence
 
 
 def counter(runs, fails_at=None):
