@@ -179,8 +179,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
         feature, normalised in each node and averaged over the nodes, weighted by how much each
         split decreases the entropy of its training samples. A linear leaf counts as one more node,
-        by its slopes and the log loss that they save. That of a column is the sum over its
-        features. The sum is 1, or 0 for a tree without splits and slopes.
+        by its slopes and the log loss that they save. A column has the sum over its features.
+        The sum is 1, or 0 for a tree without splits and slopes.
 
     References
     ----------

@@ -199,9 +199,9 @@ class ObliqueBoostingRegressor(
     ) -> np.ndarray:
         """Quantiles of the targets for each sample.
 
-        Those of the last forest, see `ObliqueForestRegressor.predict_quantiles`, plus what the
-        first predicts. The targets of the second are differences from out-of-bag predictions, so
-        that their spread is that of new samples.
+        The quantiles of the last forest, see `ObliqueForestRegressor.predict_quantiles`, plus what
+        the first predicts. The targets of the second are differences from out-of-bag predictions,
+        so they spread as new samples do.
 
         Parameters
         ----------

@@ -126,7 +126,7 @@ class PruningSequence:
     def path(self, unit):
         """Alphas and impurities as in scikit-learn, with impurities divided by `unit`.
 
-        Those of huge targets are infinite, but zero stays zero.
+        Impurities of huge targets are infinite, but zero stays zero.
         """
         with np.errstate(divide="ignore", over="ignore"):
             return Bunch(**{
