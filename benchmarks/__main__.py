@@ -40,9 +40,12 @@ def main(arguments=None):
                 parser.error(message)
             print(f"Left out: {message}")
             continue
-        jobs = [] if options.report else [
-            job for job in benchmark.jobs(options.quick) if _is_wanted(job, options.only)]
-        rows = run(benchmark, jobs, folder, options.jobs)
+        jobs = [] if options.report else benchmark.jobs(options.quick)
+        wanted = [job for job in jobs if _is_wanted(job, options.only)]
+        if jobs and not wanted and options.name != "all":
+            parser.error(f"--only: no job has {' '.join(options.only)}; the first one is " +
+                         " ".join(f"{key}={value}" for key, value in jobs[0].items()))
+        rows = run(benchmark, wanted, folder, options.jobs)
         if benchmark.report is not None:
             benchmark.report(rows, folder)
 

@@ -136,6 +136,12 @@ def counter(runs, fails_at=None):
         lambda quick: [{"job": job} for job in range(5)], run)
 
 
+def test_only_what_no_job_has_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["regression", "--quick", "--only", "method=default", "--output", str(tmp_path)])
+    assert "--only: no job has method=default; the first one is data=" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("cut", [0, 3])
 def test_a_stopped_run_goes_on(tmp_path, cut):
     runs = []
