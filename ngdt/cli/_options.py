@@ -83,14 +83,14 @@ def add_training_arguments(parser):
 
 def check_output(path):
     """Raise before the work if its result could not be written after it."""
-    path = Path(path)
-    if path.is_dir() or not path.parent.is_dir():
+    if Path(path).is_dir() or not Path(path).parent.is_dir():
         raise Mistake(
-            f"output must be a file in a folder that exists, got {str(path)!r}: create the folder, "
-            "or choose another path")
-    is_special = path.exists() and not path.is_file()     # a pipe or a device stays in its place
-    if not os.access(path if is_special else path.parent, os.W_OK):
-        raise Mistake(f"output: you may not write {str(path)!r}: choose another path")
+            f"output must be a file in a folder that exists, got {path!r}: create the folder, or "
+            "choose another path")
+    target = Path(os.path.realpath(path))       # of a link, such as /dev/stdout
+    is_special = target.exists() and not target.is_file()     # a pipe or a device is not replaced
+    if not os.access(target if is_special else target.parent, os.W_OK):
+        raise Mistake(f"output: you may not write {path!r}: choose another path")
 
 
 def check_is_there(path):
