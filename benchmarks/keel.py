@@ -98,35 +98,36 @@ def report(rows, folder):
     for group, column in SCORES.items():
         of_group = rows[rows["group"] == group]
         if len(of_group):
-            summarize(of_group, column, folder)
+            scores = 100 * of_group.pivot(index="data", columns="method", values=column).dropna()
+            scores = scores[[each for each in METHODS if each in scores]]
+            known = of_group.groupby("data")["known"].first().loc[scores.index]
+            print(f"\n{group}: {column} in %, {len(scores)} tables, {(~known).sum()} of them new\n")
+            print(means(scores[~known]).round(2).to_string(), "\n")
+            summarize(scores, of_group, OURS, folder / f"keel_{group}")
 
 
-def summarize(rows, column, folder):
-    """The report of a group."""
-    group = rows["group"].iloc[0]
-    scores = 100 * rows.pivot(index="data", columns="method", values=column).dropna()
-    scores = scores[[each for each in METHODS if each in scores]]
-    known = rows.groupby("data")["known"].first().loc[scores.index]
-    print(f"\n{group}: {column} in %, {len(scores)} tables, {(~known).sum()} of them new\n")
+def means(scores):
+    """The means of methods over tables, and of their ranks, the best of which is 1."""
     ranks = scores.round(6).rank(axis=1, ascending=False)
-    print(pd.DataFrame({
-        "mean": scores.mean(), "mean, new": scores[~known].mean(), "rank": ranks.mean(),
-        "rank, new": ranks[~known].mean(),
-        **{f"median {each}": rows.groupby("method")[each].median()
-           for each in ("log_loss", "leaves", "seconds")},
-    }).reindex(scores.columns).round(2).to_string())
-    ours_here = [each for each in OURS if each in scores]
-    for ours in ours_here:
-        for other in scores.columns.drop(ours):
-            gain = scores[ours] - scores[other]
-            print(f"{ours} against {other}: better by over 1 point on {(gain > 1).sum()}, "
+    return pd.DataFrame({"mean": scores.mean(), "rank": ranks.mean()})
+
+
+def summarize(scores, rows, ours, path):
+    """Compare methods, the columns of scores in %; draw their ranks, and write the scores."""
+    costs = rows.groupby("method")[["leaves", "seconds"]].median().add_prefix("median ")
+    print(means(scores).join(costs).round(2).to_string())
+    ours_here = [each for each in ours if each in scores]
+    for one in ours_here:
+        for other in scores.columns.drop(one):
+            gain = scores[one] - scores[other]
+            print(f"{one} against {other}: better by over 1 point on {(gain > 1).sum()}, "
                   f"worse by over 1 on {(gain < -1).sum()}")
-        gap = scores[ours] - scores.drop(columns=ours_here).max(axis=1)
-        print(f"{ours} furthest behind: {gap.sort_values().head(8).round(1).to_dict()}")
-    scores = scores.rename(columns=OURS)
-    scores.round(1).to_csv(folder / f"keel_{group}.csv")
+        gap = scores[one] - scores.drop(columns=ours_here).max(axis=1)
+        print(f"{one} furthest behind: {gap.sort_values().head(8).round(1).to_dict()}")
+    scores = scores.rename(columns=ours)
+    scores.round(1).to_csv(path.with_suffix(".csv"))
     if len(scores) > 1:
-        draw(scores, folder / f"keel_{group}.png")
+        draw(scores, path.with_suffix(".png"))
 
 
 def draw(scores, path):
