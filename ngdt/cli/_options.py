@@ -107,7 +107,7 @@ def task_of(y):
     if values.dtype.kind not in "iuf":
         return "classification"
     distinct = np.unique(values)
-    few = len(distinct) <= MAX_CLASSES and not np.mod(distinct, 1).any()
+    few = len(distinct) <= MAX_CLASSES and _are_whole(distinct)
     return "classification" if few else "regression"
 
 
@@ -118,9 +118,15 @@ def labels(y, task):
         with error_prefix("the target of a regression must be numbers"):
             return values.astype(np.float64)
     # Larger ones do not fit integers, and scikit-learn takes no other floats for classes.
-    if values.dtype.kind == "f" and not np.mod(values, 1).any():
+    if values.dtype.kind == "f" and _are_whole(values):
         return values.astype(np.int64 if np.abs(values).max() < 2.0**63 else str)
     return values.astype(str) if values.dtype.kind not in "iufb" else values
+
+
+def _are_whole(values):
+    """Return whether all numbers are whole ones; infinity is none."""
+    with np.errstate(invalid="ignore"):
+        return not np.mod(values, 1).any()
 
 
 def make_estimator(kind, task, arguments, settings=(), verbose=0):

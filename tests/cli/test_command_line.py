@@ -517,6 +517,8 @@ def test_classes_of_few_rows_are_compared(run, mistake, folder):
         "class, or choose other --models\n")
     frame[:-1].assign(x=np.inf).to_csv(folder / "few.csv", index=False)
     assert "Input X contains infinity" in mistake("compare", "few.csv", "-t", "y", *options)
+    frame.assign(y=[0.0, 1.0] * 10 + [np.inf]).to_csv(folder / "few.csv", index=False)
+    assert "Input y contains infinity" in mistake("compare", "few.csv", "-t", "y", *options)
 
 
 def test_intervals_cover_the_truth():
