@@ -204,13 +204,12 @@ class _Race:
             self.choice.add(_SINGLE_LEAF, tree, fold.score(tree))
 
     def _shrink(self, each):
-        """Find the shrinkage of the leaves of a candidate, and the log losses with it."""
+        """Find the shrinkage of the leaves of a candidate, and the losses with it."""
         choice = self.choice
         if all(takes_shrinkage(self.problem.loss, tree) for tree in choice.trees[each]):
-            self.strengths[each], log_losses = best_strength(choice.folds, choice.trees[each])
-            choice.scores[each] = [
-                score._replace(log_loss=log_loss)
-                for score, log_loss in zip(choice.scores[each], log_losses, strict=True)]
+            self.strengths[each], shrunk = best_strength(choice.folds, choice.trees[each])
+            choice.scores[each] = [score._replace(error=before.error) for score, before in zip(
+                shrunk, choice.scores[each], strict=True)]
 
     def _splits_first(self, ranked):
         """The candidates, a tree with splits first, unless one without is clearly better.

@@ -159,11 +159,13 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf):
             return OptimizerResult(super()._optimize(tree, problem).tree.replace(
                 values=[[5.0, 0.0], [0.0, 5.0]]), {"loss": [0.5]})
 
+    # Of another loss, leaves are not shrunk: this would make the same of both.
+    given = problem(300).replace(loss=LogLoss(pseudo_count=0.5))
     for unsure, sure in ((0.05, 0.05), (0.05, 0.06)):
         candidates = [Candidate("unsure", "initial", (Step(unsure),)),
                       Candidate("sure", "initial", (Sure(sure),))]
         # Of the same errors, those that are surer of what is right; with many more, none.
-        table = best_tree(problem(300), candidates).candidates
+        table = best_tree(given, candidates).candidates
         assert table["chosen"] == [sure > unsure, sure == unsure, False]
 
 

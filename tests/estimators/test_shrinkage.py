@@ -12,6 +12,8 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
+from ngdt._selection.candidates import CONSTANT, default_candidates
+from ngdt._selection.default import _Race
 from ngdt._selection.shrinkage import best_strength, shrunk_values
 from ngdt._training.folds import Fold
 from ngdt.export import export_html, export_text
@@ -123,16 +125,33 @@ def test_the_strength_has_the_least_loss_on_the_folds():
     trees = [ObliqueTreeClassifier(5, optimizer=None).fit(
         X, y, sample_weight=fold.problem.sample_weight).tree_ for fold in folds]
     for n in (3, 2):    # folds on which a candidate was tested
-        strength, log_losses = best_strength(folds, trees[:n])
+        strength, found = best_strength(folds, trees[:n])
         scores = {each: [
-            fold.score(tree.replace(
-                values=next(shrunk_values(fold.problem, tree, [each])))).log_loss
+            fold.score(tree.replace(values=next(shrunk_values(fold.problem, tree, [each]))))
             for fold, tree in zip(folds, trees[:n], strict=False)] for each in policy.STRENGTHS}
-        losses = {each: np.concatenate(score).sum() for each, score in scores.items()}
+        losses = {each: np.concatenate([one.log_loss for one in of_strength]).sum()
+                  for each, of_strength in scores.items()}
         assert strength == min(losses, key=losses.get)
         assert 0.0 < strength < policy.STRENGTHS[0]
-        for found, expected in zip(log_losses, scores[strength], strict=True):
+        for one, expected in zip(found, scores[strength], strict=True):
+            assert_allclose(one, expected, rtol=1e-12)
+
+
+def test_candidates_are_compared_by_shrunk_probabilities():
+    X, y = make_classification(300, flip_y=0.2, random_state=0)
+    given = make_problem(X, y)
+    candidates = [each for each in default_candidates(given) if each.name in ("pruned", "tao C=1")]
+    race = _Race(given, candidates, "auto", CONSTANT, 0.0)
+    race.run()
+    choice = race.choice
+    for each in candidates:
+        assert race.strengths[each] > 0.0
+        for fold, tree, found in zip(
+                choice.folds, choice.trees[each], choice.scores[each], strict=False):
+            values, = shrunk_values(fold.problem, tree, [race.strengths[each]])
+            expected = fold.score(tree.replace(values=values))
             assert_allclose(found, expected, rtol=1e-12)
+            assert not np.allclose(expected.square, fold.score(tree).square)
 
 
 def test_probabilities_of_the_default_are_shrunk_and_no_class_changes():
