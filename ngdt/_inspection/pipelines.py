@@ -15,7 +15,7 @@ def unwrap(model):
     while True:
         inner = _chosen(model)
         if isinstance(model, Pipeline):
-            steps += _flat(_transformers(model))
+            steps += _flat(step for _, step in model.steps[:-1])
             inner = model[-1]
         if inner is None:
             return steps, model
@@ -32,16 +32,11 @@ def _chosen(model):
         getattr(model, "tree_", None), Tree) else None
 
 
-def _transformers(pipeline):
-    """Steps before the last that do something."""
-    return [step for _, step in pipeline.steps[:-1] if step not in (None, "passthrough")]
-
-
 def _flat(steps):
-    """Steps; a pipeline is replaced by its own steps, and a frozen one by what is frozen."""
+    """Steps that do something; of pipelines and frozen ones, those that are inside."""
     return [
-        each for step in steps for each in (
-            _flat([*_transformers(step), step[-1]]) if isinstance(step, Pipeline)
+        each for step in steps if step not in (None, "passthrough") for each in (
+            _flat(inner for _, inner in step.steps) if isinstance(step, Pipeline)
             else _flat([step.estimator]) if isinstance(step, FrozenEstimator) else [step])]
 
 

@@ -162,3 +162,15 @@ def test_names_pass_through_the_steps(iris):
     nameless = make_pipeline(FunctionTransformer(), tree).fit(*iris)
     assert re.match("if x[23] <= ", rules_text(nameless))
     assert "samples = 150" in export_graphviz(scaled)
+
+
+@pytest.mark.parametrize("idle", [None, "passthrough"])
+def test_steps_that_do_nothing_hide_no_scaler(idle, iris):
+    X, y = iris
+    tree = ObliqueTreeClassifier(1, optimizer=None)
+    alone = export_text(tree.fit(X, y))
+    for before in (make_pipeline(StandardScaler(), idle), make_column_transformer(
+            (make_pipeline(StandardScaler(), idle), [0, 1, 2, 3]))):
+        pipeline = make_pipeline(idle, before, tree).fit(X, y)
+        assert export_text(pipeline, feature_names=["x0", "x1", "x2", "x3"]) == alone
+        assert captions_of(pipeline, X=X[:9]).n_node_samples[0] == 9
