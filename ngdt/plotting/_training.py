@@ -54,10 +54,10 @@ def plot_history(history, *, ax=None):
         ax.text(0.5, 0.5, "no loss was recorded", ha="center", transform=ax.transAxes)
         return ax
     ax.legend(frameon=False)
+    ax.xaxis.set_major_locator(plt.MaxNLocator("auto", integer=True))
     if min(np.nanmin(line.get_ydata()) for line in ax.get_lines()) > 0:
         ax.set_yscale("log")  # the loss falls steeply in the first epochs
         ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter("")
-        ax.xaxis.get_major_locator().set_params(integer=True)
     return ax

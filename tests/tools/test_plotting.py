@@ -88,6 +88,16 @@ def test_a_loss_of_zero_is_drawn(losses, scale):
     assert plotting.plot_history({"loss": losses}).get_yscale() == scale
 
 
+@pytest.mark.parametrize("losses", [[0.5, 0.2, 0.1], [0.5, 0.2, 0.0]])
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_epochs_are_whole_on_any_axis(losses, scale, plt):
+    _, ax = plt.subplots()
+    ax.set_xscale(scale)
+    ticks = plotting.plot_history({"loss": losses}, ax=ax).get_xticks()
+    assert {1.0, 2.0, 3.0} <= set(ticks)
+    assert (ticks == np.rint(ticks)).all()
+
+
 def test_wrong_arguments(classifier, iris):
     for shape in ((3, 3), (-2, -2)):
         with pytest.raises(ValueError, match="image_shape must"):
