@@ -59,7 +59,7 @@ def _draw_over_size(path, ax):
     sizes, error, spread = path.max_leaf_nodes, path.error, path.standard_error
     ax.errorbar(
         sizes, error, spread, label="mean and standard error", color=BLUE, marker=".", capsize=3)
-    best = error.argmin()
+    best = np.flatnonzero(error == error.min())[-1]     # of equal errors, as for the choice
     if spread[best] == spread[best]:
         ax.axhline(error[best] + spread[best], color=GREY, linestyle="--", zorder=0,
                    label="least error plus its standard error")

@@ -146,3 +146,11 @@ def test_the_plot_shows_the_errors_and_the_choice(plt):
     assert [each.get_label() for each in again.get_lines()][-1] == "chosen: 8"
     assert "least error plus its standard error" not in {
         each.get_label() for each in again.get_lines()}
+
+
+def test_of_equal_errors_the_plot_has_the_limit_of_the_choice(plt):
+    path = path_of([3, 0, 2, 3], [3, 4, 2, 3])
+    (ax,) = plot_path(path)
+    limit = {line.get_label(): line.get_ydata()[0] for line in ax.get_lines()}[
+        "least error plus its standard error"]
+    assert path.max_leaf_nodes[path.error <= limit].min() == path.chosen == 4
