@@ -215,9 +215,10 @@ def tao_path(X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weig
         tree = model.tree_
         trees.append(tree)
         encoded = model.encode(X) if encoded is None else encoded   # the same for all C
+        with error_prefix("X_val and y_val"):
+            validation = np.nan if X_val is None else error(y_val, model.predict(X_val))
         columns.append((
-            error(y, model.predict(X), sample_weight=sample_weight),
-            np.nan if X_val is None else error(y_val, model.predict(X_val)),
+            error(y, model.predict(X), sample_weight=sample_weight), validation,
             tree.n_nonzero, tree.n_internal, tree.n_leaves,
             *prediction_cost(tree, encoded, sample_weight=sample_weight)))
         if run.cut is not None:

@@ -388,8 +388,10 @@ def test_other_bad_input():
         TAOPathCV(tao_tree(), rule="sparsest").fit(X, y)
     with pytest.raises(TypeError, match="tree must be"):
         prediction_cost(tao_tree(), X)
-    for X_val, y_val in ((X[:, :2], y), (X[:, 0], y), (X, y[:3])):
-        with pytest.raises(ValueError, match=r"X has 2 features|Expected 2D array|inconsistent"):
+    for X_val, y_val, message in (
+            (X[:, :2], y, "X has 2 features"), (X[:, 0], y, "Expected 2D array"),
+            (X, y[:3], "Found .* inconsistent"), (X, y.astype(str), "Mix of label input types")):
+        with pytest.raises(ValueError, match=f"^X_val and y_val: {message}"):
             tao_path(X, y, X_val=X_val, y_val=y_val)
 
 
