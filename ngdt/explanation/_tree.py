@@ -111,8 +111,9 @@ class TreeExplanation(Explanation):
 
         It is the shortest one in standard deviations of the training samples: the nearest point of
         all leaves with another prediction, which are polytopes. Numbers that were whole in
-        training are rounded to whole ones, if this leads to the target, too. Categories,
-        missing values and columns with one or two values in training stay as they are.
+        training are rounded to whole ones, if this leads to the target, too; a shorter change to
+        whole ones may be missed. Categories, missing values and columns with one or two values in
+        training stay as they are.
 
         Parameters
         ----------
