@@ -155,6 +155,8 @@ class Search:
             return None
         lengths = np.abs(sample - x)[free] / scale[free]
         moved = [j for j in free[np.argsort(-lengths, kind="stable")].tolist() if sample[j] != x[j]]
+        if len(moved) == 1:
+            return self._of_number(x, moved[0], float(sample[moved[0]]), is_gap=False)
         values = {self._name_of(j): float(sample[j]) for j in moved}
         before = {self._name_of(j): float(x[j]) for j in moved}
         return Change(
@@ -262,6 +264,7 @@ def _changed(x, features, value):
 
 def _rounded_away(value, before):
     """A number with few digits, not nearer to the one before: at one boundary, it is beyond."""
+    # Their distances from the one before may be equal by rounding.
+    side = np.sign(value - before)
     return format_number(shortest(
-        value, whole_digits(value),
-        lambda number: abs(number - before) >= abs(value - before)))
+        value, whole_digits(value), lambda number: side * (number - value) >= 0))

@@ -15,6 +15,7 @@ from explained import model_of
 from helpers import random_children
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.explanation import TreeExplanation, _regions
+from ngdt.explanation._changes import _rounded_away
 from ngdt.explanation._regions import project
 from ngdt.testing.strategies import problems
 
@@ -422,6 +423,20 @@ def test_no_nearer_whole_number_leads_to_another_class():
             distances = np.abs(others[differs, 0] - x[0])
             assert abs(found["x0"] - x[0]) == distances.min()
     assert n_found
+
+
+def test_the_smallest_change_of_one_number_is_true_as_written():
+    tree = Tree([[1.0]] * 2, [1.0, 1.0001], [~0, ~1], [1, ~2], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    X = np.array([0.5, 0.9, 1.00005, 1.5])[:, None]
+    model = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, tree.predict(X).argmax(axis=1))
+    change = model.explain(X[:1])[0].smallest_change()
+    assert model.predict([[float(change.texts["x0"])]])[0] == change.prediction.value == 1
+
+
+def test_numbers_are_rounded_away_where_distances_are_equal_by_rounding():
+    before, value = 0.2, np.nextafter(-0.6, -1.0)
+    assert abs(value - before) == abs(-0.6 - before)
+    assert float(_rounded_away(value, before)) <= value
 
 
 def test_whole_columns_are_those_without_a_fraction_in_training():
