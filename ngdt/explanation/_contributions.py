@@ -15,8 +15,10 @@ from ngdt._util.arrays import power_of_two
 # Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
 # their weights, which add up to 2.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-# Change of logits that these points resolve, and largest term of a linear leaf.
-_REACH, _MOST = 50.0, 1e300
+# Change of logits that these points resolve, and lead of a class beside which others do not matter.
+_REACH, _LEAD = 16.0, 40.0
+# Largest term of a linear leaf, and change of logits beyond which no probability changes.
+_MOST, _FAR = 1e300, 1e12
 
 
 def values_at_nodes(tree, averages, n_samples_at_leaf, is_classifier):
@@ -73,16 +75,38 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
             is_cut = (cut != ends).any(axis=0)
             terms[:, is_cut] *= ((cut[1] - cut[0]) / np.where(change == 0, 1.0, change))[is_cut]
         return terms
-    # Far away, only the first part of the way changes probabilities: parts get ever longer.
-    first = _REACH / max(_REACH, np.abs(change).max())
-    ends = np.minimum(1.0, first * 4.0 ** np.arange(np.ceil(-np.log(first) / np.log(4.0)) + 1.0))
-    sizes = np.diff(ends, prepend=0.0)[:, None]
-    weights = (sizes * _WEIGHTS / 2).ravel()
-    points = (ends[:, None] - sizes * (1.0 - _POINTS) / 2).ravel()
+    # No part is too short for a number: the way ends where nothing changes any more.
+    shorter = min(1.0, _FAR / max(np.abs(change).max(), 1.0))
+    terms, change = terms * shorter, change * shorter
+    begin, end = _parts(start, change)[..., None]
+    weights = ((end - begin) * _WEIGHTS / 2).ravel()
+    points = (end - (end - begin) * (1.0 - _POINTS) / 2).ravel()
     proba = softmax(start + np.outer(points, change), axis=1)
     products = proba.T @ (weights[:, None] * proba)
     # Class after class: nothing is lost where one is almost sure.
     return sum((terms - terms[:, [k]]) * product for k, product in enumerate(products))
+
+
+def _parts(start, change):
+    """Begin and end of the parts of a way, as two rows; the points resolve what changes in each.
+
+    As a sample moves, its probabilities change where another class gets ahead: parts there are
+    halved until they are short enough.
+    """
+    parts, found = np.array([[0.0], [1.0]]), []
+    while parts.size:
+        logits = start + parts[..., None] * change      # at both ends
+        best = logits.argmax(axis=2)
+        matters = (logits > logits.max(axis=2, keepdims=True) - _LEAD).any(axis=0)
+        matters |= (best[0] != best[1])[:, None]
+        spread = (np.where(matters, change, -np.inf).max(axis=1)
+                  - np.where(matters, change, np.inf).min(axis=1))
+        is_long = (parts[1] - parts[0]) * spread > _REACH
+        found.append(parts[:, ~is_long])
+        begin, end = parts[:, is_long]
+        middle = (begin + end) / 2
+        parts = np.hstack([[begin, middle], [middle, end]])
+    return np.hstack(found)
 
 
 def contributions(tree, values, leaf, x, mean, std):

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Tree
 from ngdt.explanation._axes import Box, nearest_on_axes
-from ngdt.explanation._contributions import contributions, values_at_nodes
+from ngdt.explanation._contributions import (
+    contributions,
+    contributions_of_leaf,
+    values_at_nodes,
+)
 from ngdt.initializers import RandomOblique
 from ngdt.optimizers import TAO, LinearLeaves
 from ngdt.testing.strategies import problems, trees
@@ -73,6 +78,23 @@ def test_contributions_far_away_add_up(iris, forest, far):
     output = model.predict_proba(x)[0] if forest is ObliqueForestClassifier else model.predict(x)
     np.testing.assert_allclose(
         explanation.base + explanation.contributions.sum(axis=0), output, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 6])
+def test_contributions_add_up_wherever_another_class_gets_ahead(n_classes):
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        slopes = random.normal(size=(n_classes, 3)) * 10.0 ** random.uniform(-1, 8, (n_classes, 1))
+        values = random.normal(size=n_classes) * 10.0 ** random.uniform(-1, 5)
+        tree = Tree(np.empty((0, 3)), [], [], [], [values], slopes=[slopes])
+        mean, x = random.normal(size=(2, 3))
+        found = contributions_of_leaf(tree, 0, x, mean, is_classifier=True)
+        start, end = (softmax(values + slopes @ each) for each in (mean, x))
+        np.testing.assert_allclose(found.sum(axis=0), end - start, atol=1e-7)
+        if n_classes == 2:      # in proportion to the terms of the log-odds
+            terms = np.diff(slopes, axis=0)[0] * (x - mean)
+            np.testing.assert_allclose(
+                found[:, 1], terms / terms.sum() * (end - start)[1], rtol=1e-6, atol=1e-7)
 
 
 def test_the_base_is_the_mean_prediction_for_the_samples_of_each_tree(iris):
