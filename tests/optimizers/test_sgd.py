@@ -253,6 +253,17 @@ def test_largest_singular_value(form, shape):
         assert value == pytest.approx(scale * np.linalg.svd(X)[1][0], rel=1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 2000, 2001, 3999, 4001, 60_000])
+def test_representative_samples_are_spread_over_all(n):
+    # The samples may be sorted by class: the first ones tell nothing of the others.
+    found = input_scale.representative_samples(np.arange(n))
+    steps = np.diff(np.append(found, n))
+    assert found[0] == 0
+    assert (steps[:-1] == steps[0]).all()
+    assert steps[-1] <= steps[0]
+    assert min(n, 1000) <= len(found) <= 2000
+
+
 @pytest.mark.parametrize("n_features", [1, 3])
 def test_training_rows_that_are_all_alike(n_features):
     # Grown trees do not split them, but a given one may.

@@ -80,7 +80,7 @@ def _standardize(X, scaling):
 
 def representative_samples(samples):
     """At most `_N_SAMPLES` of the samples, spread evenly over them."""
-    return samples[:: max(1, len(samples) // _N_SAMPLES)][:_N_SAMPLES]
+    return samples[:: -(-len(samples) // _N_SAMPLES)]
 
 
 def _largest_singular_value(X):
