@@ -12,7 +12,7 @@ from ngdt._methods.sgd import run as input_scale
 from ngdt._training.control import Control
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss, PoissonLoss, SquaredLoss
 from ngdt.optimizers import SGD, SSGD
 
 
@@ -28,9 +28,9 @@ def all_trained(problem):
     return problem.replace(validation_weight=None)
 
 
-def of_targets(problem):
+def of_targets(problem, loss):
     """The same rows, for regression; and a start."""
-    problem = problem.replace(loss=SquaredLoss(), n_outputs=1)
+    problem = problem.replace(loss=loss, n_outputs=1)
     return problem, InfoGain().initialize(problem)
 
 
@@ -165,11 +165,36 @@ def test_leaves_do_not_move_at_rate_zero_and_stay_within_their_limit(problem, st
     assert np.abs(clipped.values).max() == 0.5
 
 
+@pytest.mark.parametrize(("loss", "limited"), [
+    (LogLoss(), True), (SquaredLoss(), False), (PoissonLoss(), True)])
+def test_the_leaves_of_the_start_are_within_their_limit(problem, start, loss, limited):
+    if not loss.is_classifier:
+        problem, start = of_targets(problem, loss)
+    scale = _sgd.InputScale.measure(problem, None)
+    tree = _sgd.trainer_of(SGD(leaf_limit=0.5), start, problem, scale, 1.0, 10).tree
+    assert np.abs(start.values).max() > 0.5
+    np.testing.assert_array_equal(
+        tree.values, np.clip(start.values, -0.5, 0.5) if limited else start.values)
+    # Half of the way to the optimum of the squared loss, whose curvature is 2.
+    largest = np.exp(start.values.max()) if loss.has_log_link else 2.0
+    assert tree.max_leaf_step == (np.inf if loss.is_classifier else 0.5 / max(2.0, largest))
+
+
+@pytest.mark.parametrize(("loss", "rate", "leaf_rate"), [
+    (LogLoss(), 0.1, 10.0), (SquaredLoss(), 0.03, 1.0)])
+def test_automatic_learning_rates(watch, problem, start, loss, rate, leaf_rate):
+    if not loss.is_classifier:
+        problem, start = of_targets(problem, loss)
+    _, _, trainer = watch(SGD(epochs=1, nu=4.0), start, problem)
+    assert trainer.rates[0][0] == pytest.approx(2.0 * rate)
+    assert trainer.leaf_rates[0][0] == pytest.approx(leaf_rate)
+
+
 @pytest.mark.parametrize(("kind", "loss"), [
     ("fast", LogLoss()), ("full", SquaredLoss())])
 def test_automatic_inference(problem, start, kind, loss):
     if not loss.is_classifier:
-        problem, start = of_targets(problem)
+        problem, start = of_targets(problem, loss)
     auto, named, other = (
         SGD(inference=inference, epochs=3).optimize(start, problem).history["bound"]
         for inference in ("auto", kind, {"fast": "full", "full": "fast"}[kind]))
@@ -185,7 +210,7 @@ def test_automatic_inference(problem, start, kind, loss):
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 def test_automatic_nu(watch, problem, start, form, norm_limit, loss):
     if not loss.is_classifier:
-        problem, start = of_targets(problem)
+        problem, start = of_targets(problem, loss)
     # Half of the values are 0, so that CSR stays CSR.
     X = np.where(np.indices(problem.X.shape).sum(axis=0) % 2, problem.X, 0.0)
     problem = problem.replace(X=form(X), standardize=True)
