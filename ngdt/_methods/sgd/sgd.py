@@ -1,7 +1,7 @@
 """SGD and Stable SGD on the convex-concave bound: Norouzi et al. (2015), Algorithm 1.
 
-The paper gives no batch size, momentum, schedule, number of epochs or rule for re-assignment. The
-choices made here are this package's own, and were made on validation data.
+The paper gives no batch size, schedule, number of epochs or rule for re-assignment. The choices
+made here are this package's own, and were made on validation data.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,8 @@ class SGD(Optimizer):
 
     Deviation: initial weight vectors are scaled to norm 1, or shrunk further by powers of two until
     almost as many samples have a gradient as can have one. The decisions are the same. Without it,
-    flips of axis-aligned splits of one-hot features cost more than any loss.
+    flips of axis-aligned splits of one-hot features cost more than any loss. And there is no
+    momentum: the paper has one, but does not say of what size.
 
     References
     ----------
