@@ -20,7 +20,7 @@ from ngdt._methods.tao.weights import dense_vector, with_unit_norm
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.parallel import Threads
-from ngdt.initializers import RandomComplete
+from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
 from ngdt.testing.strategies import problems
@@ -305,6 +305,14 @@ def test_the_objective_is_what_it_says(penalty, size):
     penalty = share**0.25 @ size(
         with_unit_norm(tree.tree_, np.ones(4)).densify().weights).sum(axis=1)
     assert run._metrics()["objective"] == pytest.approx(0.3 * errors + penalty)
+    # It is that of scaled features, whatever the unit of X.
+    unit = 2.0 ** np.arange(4)
+    scaled, raw = (
+        TAO(0.3, penalty=optimizer.penalty, max_iter=1).optimize(
+            each.tree_.replace(weights=each.tree_.densify().weights / units),
+            problem.replace(X=X * units, standardize=True)).history["objective"]
+        for each, units in ((tree, np.ones(4)), (tree, unit)))
+    assert scaled == pytest.approx(raw)
 
 
 @pytest.mark.parametrize("y", [[[0.0], [1.0]], [[1.0], [0.0]]])
@@ -423,6 +431,16 @@ def test_nothing_is_left_that_no_sample_reaches():
     tree = ObliqueTreeClassifier(
         max_depth=7, optimizer=TAO(C=0.05), validation_fraction=None).fit(X, y).tree_
     assert set(tree.apply(X)) == set(range(tree.n_leaves))
+
+
+def test_a_subtree_with_samples_of_one_class_becomes_a_leaf():
+    problem, X, _ = iris()
+    tree = InfoGain().initialize(problem.limited(max_depth=1))
+    leaf = int(tree.apply(X[:1])[0])        # has the first class alone
+    split = Tree([[1.0, 0.0, 0.0, 0.0]], [5.0], [~0], [~1], tree.values[[leaf, leaf]])
+    start = tree.replace_leaves({leaf: split})
+    assert set(start.apply(X)) == {0, 1, 2}
+    assert TAO(10.0, max_iter=2).optimize(start, problem).tree.n_leaves == 2
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (2, 2), (10**7, 3)])

@@ -161,6 +161,18 @@ def test_no_fit_is_worse_than_any_multiple_of_its_start(seed, penalty, C, zeros,
 
 
 @PENALTIES
+@pytest.mark.parametrize("multiple", [1e-3, 1e3])
+def test_without_steps_the_best_multiple_of_the_start_is_found(penalty, multiple):
+    X, y, cost = blobs()
+    _, (weights, intercept, _) = solve(X, y, cost, penalty)     # better than all its multiples
+    solver = LinearSolver(
+        Samples(X), Scaling.fit(X, np.ones(len(X)), True), penalty, max_steps=0)
+    found = solver.fit(np.arange(len(y), dtype=np.int32), y, cost, multiple * weights,
+                       multiple * intercept)
+    np.testing.assert_allclose(np.append(*found), np.append(weights, intercept), rtol=2e-3)
+
+
+@PENALTIES
 def test_cost_k_is_k_samples(penalty):
     X, y, cost = blobs()
     times = np.arange(len(y)) // 3 % 3
