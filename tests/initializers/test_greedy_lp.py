@@ -10,7 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from helpers import InterruptedSearch, dense, examples, make_problem, prunings
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._core.greedy.splitter import Split
 from ngdt._core.scaling import Scaling
+from ngdt._methods.linear_programs.greedy_lp import LPSplitter
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import GreedyLP
@@ -136,6 +138,23 @@ def test_several_classes_are_parted_in_two_sets():
     X, y = load_wine(return_X_y=True)
     tree = ObliqueTreeClassifier(2, init="greedy_lp", optimizer=None).fit(X, y)
     assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("threshold", [-0.5, 0.5, 1.5, 2.5, 3.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_class_belongs_to_the_side_of_most_of_its_weight(threshold, seed):
+    random = np.random.default_rng(seed)
+    X, y = random.integers(0, 4, size=(20, 2)).astype(float), np.arange(20) % 3
+    weight = random.integers(1, 4, 20).astype(float)
+    splitter = LPSplitter(make_problem(X, y, sample_weight=weight))
+    found = splitter._belongs_right(
+        splitter.splitter.used_samples(), Split(0, threshold, 0.0))
+    right, each = X[:, 0] > threshold, range(3)
+    total = [weight[y == c].sum() for c in each]
+    belongs = [2 * weight[right & (y == c)].sum() > total[c] for c in each]
+    if len(set(belongs)) == 1:      # one side for all classes parts none
+        belongs = [c == np.argmax(total) for c in each]
+    np.testing.assert_array_equal(found, np.array(belongs)[y])
 
 
 def test_numbers_are_refused_by_name():

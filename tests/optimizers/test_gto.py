@@ -262,6 +262,17 @@ def test_it_stops_where_nothing_is_to_be_gained():
     assert fewer.fit(X, y).n_iter_ == 2
 
 
+@pytest.mark.parametrize("tol", [0.02, 0.004])
+def test_it_stops_where_the_gap_is_a_share_of_the_objective(tol):
+    problem = noisy(n=120)
+    tree = GreedyLP().initialize(problem.limited(max_depth=2))
+    history = GTO(tol=tol).optimize(tree, problem).history
+    gap, objective = (np.array(history[name]) for name in ("gap", "objective"))
+    assert (gap[:-1] > tol * objective[:-1]).all()
+    assert gap[-1] <= tol * objective[-1]
+    assert len(gap) < 100
+
+
 def test_ctrl_c_leaves_the_best_tree():
     problem, interrupt = noisy(), StopAt(2)
     X, y = problem.X, problem.y[:, 0].astype(int)
