@@ -91,15 +91,16 @@ def test_the_threshold_is_that_of_the_stump():
 
 
 def test_starts_are_random_directions_through_the_mean_with_equal_leaves():
-    recorder = Recorder()
-    problem = oblique(standardize=False)
+    recorder, problem = Recorder(), oblique(standardize=False)
+    weight = 1.0 + np.arange(len(problem.y)) % 3
+    problem = problem.replace(sample_weight=weight)
     SoftGreedy(stump=recorder, n_attempts=3).initialize(problem)
     directions = np.concatenate([start.weights for start in recorder.starts])
     np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
     assert np.linalg.matrix_rank(directions) == 3
     np.testing.assert_allclose(
         np.concatenate([start.thresholds for start in recorder.starts]),
-        directions @ problem.X.mean(axis=0))
+        directions @ np.average(problem.X, axis=0, weights=weight))
     assert not any(start.values.any() for start in recorder.starts)
 
 

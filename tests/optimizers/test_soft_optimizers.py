@@ -14,7 +14,7 @@ from ngdt._training.control import Control
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain, RandomComplete
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd
 
 LOSSES = pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
@@ -59,6 +59,30 @@ def watch(monkeypatch):
 
     monkeypatch.setattr(_soft, "SoftTrainer", Watched)
     return calls
+
+
+def test_the_prior_of_the_leaves_has_the_weights_of_the_samples(problem):
+    weight = problem.sample_weight * (1.0 + np.arange(150) % 4)
+    problem = problem.replace(sample_weight=weight)
+    samples = problem.training_samples
+    prior, share = _soft.SoftRun(
+        Annealed(pseudo_count=2.0), RandomComplete().initialize(problem), problem, samples,
+        _soft.unit_weight(problem))._prior()
+    expected = [weight[problem.y[:, 0] == c].sum() / weight.sum() for c in range(3)]
+    np.testing.assert_allclose(prior, expected)
+    assert share == 2.0 / len(samples)
+
+
+@SHORT
+def test_the_squared_loss_is_linear_from_three_on(problem, optimizer):
+    y = np.where(np.arange(150)[:, None] % 50 == 7, 9.0, problem.X[:, :1] - 6.0)
+    problem = problem.replace(
+        y=y, loss=SquaredLoss(), n_outputs=1, validation_weight=None)
+    start = RandomComplete().initialize(problem)
+    trained, linear, never = (optimizer._optimize(start, problem.replace(loss=loss)).tree
+                              for loss in (SquaredLoss(), HuberLoss(3.0), HuberLoss(1e6)))
+    assert same_splits(trained, linear)
+    assert not same_splits(trained, never)
 
 
 # --- what comes out ------------------------------------------------------------------------------
