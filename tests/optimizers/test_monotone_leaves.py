@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from helpers import examples, make_problem
+from ngdt import Tree
 from ngdt._core.climbs import TOLERANCE, Climbs
+from ngdt._core.order import refute
 from ngdt._core.structure import child_ids
 from ngdt._training.monotone import (
     free_nodes,
@@ -123,12 +125,27 @@ def test_values_in_the_order_of_splits_are_those_of_brute_force(seed, classes, i
     assert order[low, high].all()
 
 
+def test_features_without_a_direction_stay_where_they_are_on_a_climb():
+    # The root asks for x1, which may rise; its sides ask x0 > 2 and x0 > 0.
+    tree = Tree([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], [0.0, 2.0, 0.0], [1, ~0, ~2], [2, ~1, ~3],
+                [[0.0]] * 4)
+    climbs = Climbs(tree, np.array([0.0, 1.0]))
+    found = climbs.can_climb(np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3]))
+    np.testing.assert_array_equal(found, [True, True, False, True])
+
+
+def test_no_climb_leads_to_a_leaf_whose_limits_are_equal():
+    # Only samples beyond the root's threshold, which are not there, would reach the leaf ~1.
+    tree = Tree([[1.0], [1.0]], [0.0, 0.0], [1, ~0], [~2, ~1], [[0.0], [5.0], [1.0]])
+    assert refute(tree, np.array([1.0])) == (True, None)
+
+
 @examples(0.5)
 @given(SEEDS)
 @example(451)   # a cell is empty
 def test_least_squares_and_linear_programs_find_the_same_climbs(seed):
     random = np.random.default_rng(seed)
-    tree = random_tree(random, single=random.choice([0.0, 0.5]))
+    tree = random_tree(random, single=random.choice([0.0, 0.5, 1.0]))
     climbs = Climbs(tree, random_directions(random, 3))
     low, high = np.nonzero(climbs.possible)
     expected = climbs.violations(low, high)[0] <= TOLERANCE
