@@ -40,6 +40,9 @@ def test_all_features_by_one_spread(X, weight):
     repeated = np.repeat(X, weight.astype(int), axis=0)
     np.testing.assert_allclose(scaling.center, repeated.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(scaling.scale, np.sqrt(repeated.var(axis=0).mean()), rtol=1e-12)
+    # Pixels at the edge of images may be constant, and have no part in it.
+    more = Scaling.fit(np.column_stack([X, np.full((60, 3), 7.0)]), weight, "global")
+    np.testing.assert_allclose(more.scale[:4], scaling.scale, rtol=1e-12)
 
 
 @pytest.mark.parametrize("standardize", [True, "auto"])

@@ -52,6 +52,12 @@ def test_depth_of_random_complete(problem, own, of_problem, depth):
     assert RandomComplete(own).initialize(problem.limited(max_depth=of_problem)).max_depth == depth
 
 
+@pytest.mark.parametrize(("max_leaf_nodes", "depth"), [(1, 0), (2, 1), (4, 2), (5, 3), (999, 8)])
+def test_no_deeper_than_so_many_leaves_need(problem, max_leaf_nodes, depth):
+    limited = problem.limited(max_depth=None, max_leaf_nodes=max_leaf_nodes)
+    assert RandomComplete().initialize(limited).max_depth == depth
+
+
 def several(problem, n_outputs, n_copies):
     """A problem of many classes with so many copies of each sample."""
     return problem.limited(max_depth=None).replace(n_outputs=n_outputs, validation_weight=None, **{

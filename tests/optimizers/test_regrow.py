@@ -12,7 +12,7 @@ from ngdt._core.greedy.builder import build
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss, PoissonLoss, SquaredLoss
 from ngdt.optimizers import Regrow, ShrinkLeaves
 from ngdt.testing.strategies import trees
 from reference import regrow as naive_regrow
@@ -162,6 +162,17 @@ def test_many_samples_are_tried_on_a_few_first():
     assert problem.errors(regrown, np.arange(3000, dtype=np.int32)).mean() < 0.01
 
 
+@pytest.mark.parametrize(("gain", "sizes"), [(-2.1, [600]), (-1.9, [600, 1200])])
+def test_a_few_samples_reject_what_is_clearly_worse(gain, sizes, monkeypatch):
+    problem, _, _ = checkerboard(1800)      # 1200 for training
+    run, grown = "ngdt._methods.finishing.regrow._Regrowth", []
+    monkeypatch.setattr(f"{run}._grow", lambda self, samples, depth: grown.append(len(samples)))
+    monkeypatch.setattr(f"{run}._gain", lambda self, candidate, validation: (gain, None))
+    tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    assert Regrow().optimize(tree, problem).tree is tree
+    assert grown == sizes
+
+
 def test_small_weights_are_no_reason_to_stop():
     problem, _, _ = checkerboard()
     tree = bad_on_the_left(LogLoss())
@@ -203,6 +214,18 @@ def test_leaves_are_shrunk_towards_their_ancestors(tree, seed, pseudo_count, for
     np.testing.assert_array_equal(shrunk.weights, tree.weights)
     np.testing.assert_array_equal(shrunk.thresholds, tree.thresholds)
     np.testing.assert_array_equal(shrunk.children_left, tree.children_left)
+
+
+@given(tree=trees(n_features=st.just(2)), seed=st.integers(0, 99),
+       pseudo_count=st.sampled_from([0, 0.5, 5.0]))
+def test_leaves_with_logarithms_are_shrunk_by_what_they_predict(tree, seed, pseudo_count):
+    random = np.random.default_rng(seed)
+    X, k = random.normal(size=(12, 2)), tree.n_outputs
+    y, weight = random.uniform(0.5, 9.0, size=(12, k)), random.integers(1, 3, 12).astype(float)
+    problem = Problem(X, y, PoissonLoss(pseudo_count=0.0), k, weight)
+    shrunk = ShrinkLeaves(pseudo_count=pseudo_count).optimize(tree, problem).tree
+    np.testing.assert_allclose(np.exp(shrunk.values), naive_regrow.shrunk_leaves(
+        tree, tree.apply(X), y, weight, pseudo_count), rtol=1e-10)
 
 
 def test_without_shrinking_leaves_are_means():
