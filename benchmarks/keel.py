@@ -70,12 +70,16 @@ def jobs(quick):
 def run(group, data, method):
     """One row: the means over the folds."""
     X, y = table(group, data)
-    name, parameters = METHODS[method]
-    X, fold = prepared(name, X), folds(y, 0, N_FOLDS)
-    rows = pd.DataFrame([
-        of_fold(make(name, X, y, 0, **parameters), X, y, fold == k) for k in range(N_FOLDS)])
     is_known = data.partition("-")[0].rstrip("0123456789") in KNOWN
-    return [{"n_samples": len(X), "known": is_known, **rows.mean()}]
+    return [{"n_samples": len(X), "known": is_known,
+             **mean_of_folds(of_fold, *METHODS[method], X, y, N_FOLDS)}]
+
+
+def mean_of_folds(of_fold, name, parameters, X, y, n_folds):
+    """The mean of what `of_fold` returns for a model and each fold as test samples."""
+    X, fold = prepared(name, X), folds(y, 0, n_folds)
+    return pd.DataFrame([of_fold(make(name, X, y, 0, **parameters), X, y, fold == k)
+                         for k in range(n_folds)]).mean()
 
 
 def of_fold(model, X, y, test):

@@ -10,13 +10,11 @@ place of "auto". R2 below 0 counts as 0: a mean would show little else.
 import warnings
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import r2_score
 
 from benchmarks import keel
-from benchmarks.data import folds
 from benchmarks.fitting import seconds_of
-from benchmarks.models import make, n_leaves, prepared
+from benchmarks.models import n_leaves
 from benchmarks.runner import Benchmark
 
 METHODS = {"tree": ("tree", {}), "constant": ("tree", {"leaf": "constant"})} | {
@@ -127,11 +125,8 @@ def jobs(quick):
 def run(data, method):
     """One row: the means over the folds."""
     X, y = table(data)
-    name, parameters = METHODS[method]
-    X, fold = prepared(name, X), folds(y, 0, N_FOLDS)
-    rows = pd.DataFrame([
-        of_fold(make(name, X, y, 0, **parameters), X, y, fold == k) for k in range(N_FOLDS)])
-    return [{"n_samples": len(X), "n_columns": X.shape[1], **rows.mean()}]
+    return [{"n_samples": len(X), "n_columns": X.shape[1],
+             **keel.mean_of_folds(of_fold, *METHODS[method], X, y, N_FOLDS)}]
 
 
 def of_fold(model, X, y, test):
