@@ -33,8 +33,8 @@ def test_no_more_threads_than_cores(monkeypatch, optimizer, n_jobs, n_cores, use
 
     monkeypatch.setattr(threads, "run_threads", count)
     monkeypatch.setattr(joblib, "cpu_count", lambda: n_cores)
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    tree = ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=n_jobs, random_state=0)
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    tree = ObliqueTreeClassifier(1, optimizer=optimizer, n_jobs=n_jobs, random_state=0)
     tree.fit(X, X[:, 0] > 0)
     assert set(counts) == {used}
 

@@ -29,10 +29,11 @@ ONE_PENALTY = ModelTree(penalty=1.0)    # where the choice of one is not what is
 
 
 @st.composite
-def nodes(draw):
+def nodes(draw, most=(15, 9)):
     """Features with repeated values, targets and weights of the samples of a node."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, p, k = draw(st.integers(2, 15)), draw(st.integers(1, 9)), draw(st.integers(1, 2))
+    n, p = (draw(st.integers(least, each)) for least, each in zip((2, 1), most, strict=True))
+    k = draw(st.integers(1, 2))
     Z = random.integers(-3, 4, (n, p)).astype(float)
     weight = random.integers(1, 4, n).astype(float) if draw(st.booleans()) else np.ones(n)
     return Z, random.normal(size=(n, k)), weight
@@ -163,7 +164,7 @@ def test_of_features_that_part_the_samples_alike_the_first_is_taken(seed):
     assert found.best(node)[0] == found.look_ahead(node, None)[0] == 0
 
 
-@given(nodes(), st.floats(0.1, 10.0))
+@given(nodes((10, 5)), st.floats(0.1, 10.0))
 def test_a_look_ahead_finds_the_least_error_after_the_next_splits(samples, penalty):
     node, found = samples_of(*samples), SplitSearch(penalty, 1)
     split = found.look_ahead(node, None)

@@ -1,4 +1,7 @@
-"""Claims of the gallery: its pictures and texts are arguments, which have to hold."""
+"""Claims of the gallery: its pictures and texts are arguments, which have to hold.
+
+They are tested where the gallery can be built.
+"""
 
 import re
 import runpy
@@ -14,9 +17,10 @@ EXAMPLES = sorted(path.stem for path in ROOT.glob("examples/plot_*.py"))
 @pytest.fixture
 def run(monkeypatch):
     """Run an example, and return its names."""
-    pytest.importorskip("pandas")
+    pytest.importorskip("sphinx_gallery")
+    import matplotlib.pyplot as plt
+
     monkeypatch.setenv("MPLBACKEND", "agg")
-    plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
     monkeypatch.setattr(plt, "show", lambda: None)
     yield lambda name: runpy.run_path(str(ROOT / f"examples/plot_{name}.py"))
