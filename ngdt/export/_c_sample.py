@@ -145,5 +145,5 @@ def _members(columns):
 
 
 def _comment(name):
-    """A name within a comment, which it must not end."""
-    return json.dumps(name)[1:-1].replace("*/", "* /").replace("/*", "/ *")
+    """A name within a comment, which it must not end; ``??/`` is a backslash in C99."""
+    return re.sub(r"(?<=[*?])/|(?<=/)\*", r" \g<0>", json.dumps(name)[1:-1])

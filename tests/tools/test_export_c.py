@@ -349,6 +349,15 @@ def test_an_array_has_its_columns_as_a_comment(folder):
     assert "columns of a sample" not in export_c(nameless)
 
 
+def test_a_name_in_a_comment_is_no_trigraph(folder):
+    """At the end of a line, compilers warn of ``??/``, which is a backslash in C99."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sure??/": np.arange(20.0), "*???/": np.arange(20.0)[::-1]})
+    model = fitted(ObliqueTreeRegressor, frame, np.arange(20.0), max_depth=1)
+    assert_same_bits(Compiled([model], folder).values(0, frame.to_numpy(), 1)[:, 0],
+                     model.predict(frame))
+
+
 def test_the_type_of_categories_without_a_feature(folder):
     """Both of the codes are too few for one, beside the missing values."""
     pandas = pytest.importorskip("pandas")
