@@ -11,15 +11,15 @@ from ngdt.export._parts import check_writable
 
 # Words of C and C++, and macros of the headers and of compilers.
 _RESERVED = re.compile("""
-    alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|co_await|
-    co_return|co_yield|compl|concept|const|const_cast|consteval|constexpr|constinit|continue|
-    decltype|default|delete|do|double|dynamic_cast|else|enum|errno|explicit|export|extern|false|
-    float|for|friend|goto|i386|if|inline|int|linux|long|mutable|namespace|new|noexcept|not|
+    alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|char(8|16|32)_t|
+    class|co_await|co_return|co_yield|compl|concept|const|const_cast|consteval|constexpr|constinit|
+    continue|decltype|default|delete|do|double|dynamic_cast|else|enum|errno|explicit|export|extern|
+    false|float|for|friend|goto|i386|if|inline|int|linux|long|mutable|namespace|new|noexcept|not|
     not_eq|nullptr|operator|or|or_eq|private|protected|public|register|reinterpret_cast|requires|
     restrict|return|short|signed|sizeof|static|static_assert|static_cast|struct|switch|template|
     this|thread_local|throw|true|try|typedef|typeid|typename|typeof|typeof_unqual|union|unix|
-    unsigned|using|virtual|void|volatile|wchar_t|while|xor|xor_eq|DOMAIN|HUGE|HUGE_VAL.*|
-    INFINITY|MATH_.*|MAXFLOAT|NAN|NULL|OVERFLOW|PLOSS|SING|TLOSS|UNDERFLOW|X_TLOSS|(FP|M)_.*
+    unsigned|using|virtual|void|volatile|wchar_t|while|xor|xor_eq|DOMAIN|HUGE|HUGE_VAL.*|INFINITY|
+    MATH_.*|MAXFLOAT|NAN|NULL|OVERFLOW|PLOSS|SING|TLOSS|UNDERFLOW|X_TLOSS|(FP|M)_.*
 """, re.VERBOSE)
 
 

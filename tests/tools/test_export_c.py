@@ -377,7 +377,7 @@ int main(void)
 {
     flat_sample flat;
     double out;
-    flat.class_ = 0;
+    flat.class_ = flat.char16_t_ = 0;
     flat.city = "Oslo";
     flat_predict(&flat, &out);
     printf("%.0f", out);
@@ -391,7 +391,8 @@ def test_other_files_include_the_header(folder, language):
     pandas = pytest.importorskip("pandas")
     if shutil.which({"c": "cc", "c++": "g++"}[language]) is None:
         pytest.skip(f"no compiler of {language}")
-    frame = pandas.DataFrame({"class": np.arange(20.0), "city": ["Rome", "Oslo"] * 10})
+    frame = pandas.DataFrame({
+        "class": np.arange(20.0), "char16_t": 0.0, "city": ["Rome", "Oslo"] * 10})
     model = fitted(ObliqueTreeRegressor, frame, np.arange(20) % 2 * 7.0, max_depth=1)
     (folder / "flat.c").write_text(export_c(model, name="flat"))
     (folder / "flat.h").write_text(export_c(model, name="flat", header=True))
