@@ -71,7 +71,7 @@ class ExportedModel:
         captions = captions_of(members[0], feature_names=feature_names)
         self.task = None if isinstance(model, Tree) else (
             "classification" if is_classifier(model) else "regression")
-        self.classes = model.classes_.tolist() if self.task == "classification" else None
+        self.classes = _labels(model.classes_) if self.task == "classification" else None
         self.target_names = captions.target_names
         self.trees = [tree_of(each) for each in members]
         self.n_features, self.n_outputs = self.trees[0].n_features, self.trees[0].n_outputs
@@ -81,6 +81,11 @@ class ExportedModel:
             bool(table.incomplete) or not table.is_identity)
         self.has_categories = any(isinstance(each, CategoryColumn) for each in self.columns)
         self.averages_probabilities = self.is_forest and self.classes is not None
+
+
+def _labels(classes):
+    """Labels as objects of Python; times stay of numpy, as `tolist` makes ints of nanoseconds."""
+    return [*classes] if classes.dtype.kind in "mM" else classes.tolist()
 
 
 def rounded(values, dtype):

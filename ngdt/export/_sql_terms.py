@@ -68,10 +68,8 @@ def literal(value):
     """Literal of SQL for a number, a string or a bool."""
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, Integral):
-        return str(int(value))
-    if isinstance(value, Real):
-        return repr(float(value))
+    if isinstance(value, Real) and not isinstance(value, np.timedelta64):   # an integer of numpy
+        return str(int(value)) if isinstance(value, Integral) else repr(float(value))
     if isinstance(value, str):
         doubled = value.replace("'", "''")
         return f"'{doubled}'"

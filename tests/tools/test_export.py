@@ -346,10 +346,11 @@ def test_auto_shows_all_terms_of_a_linear_model_only(export):
     (export_sql, "which SQL cannot hold"),
     (export_json, "classes or categories that JSON cannot hold"),
     (export_onnx, "labels of ONNX are all strings or all integers")])
-def test_labels_that_a_language_lacks_are_refused(export, message, iris):
+@pytest.mark.parametrize("dtype", ["M8[D]", "M8[ns]", "m8[ns]"])
+def test_labels_that_a_language_lacks_are_refused(export, message, dtype, iris):
     if export is export_onnx:
         pytest.importorskip("onnx")
-    labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(iris.target > 0) * 1]
+    labels = (iris.target > 0).astype(dtype)
     model = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, labels)
     with pytest.raises(TypeError, match=message):
         export(model)
