@@ -137,6 +137,8 @@ def _convert(scope, operator, container):
             "model was trained on a table with categories, which skl2onnx does not pass on: encode "
             "them by a step of the pipeline, such as a OneHotEncoder, or convert the model alone "
             "by export_onnx")
+    if exported.classes and scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]:
+        exported.classes = list(range(exported.n_outputs))      # labels are indices
     # Another estimator of the graph has other names.
     builder = GraphBuilder(exported, "double" if is_double else "float",
                            scope.get_unique_variable_name("ngdt"))

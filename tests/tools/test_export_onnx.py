@@ -244,6 +244,17 @@ def test_skl2onnx_converts_pipelines(iris, diabetes):
             assert same.mean() > 0.97       # the scaler rounds to float32, too
 
 
+def test_skl2onnx_writes_the_index_in_place_of_the_label(iris):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_onnx_converters()
+    X, y = iris[0].astype(np.float32), iris[1]
+    for labels in (np.array(["a", "b", "c"]), np.array([-3, 4, 7])):
+        model = fitted(ObliqueTreeClassifier, X, labels[y], max_depth=2)
+        converted = skl2onnx.to_onnx(
+            model, X[:1], options={ObliqueTreeClassifier: {"nocl": True, "zipmap": False}})
+        np.testing.assert_array_equal(labels[run(converted, X)[0]], model.predict(X))
+
+
 @DTYPES
 def test_logits_that_overflow_are_cut_as_in_python(iris, dtype):
     model = fitted(ObliqueTreeClassifier, *iris, max_depth=1)
