@@ -115,8 +115,14 @@ def register_onnx_converters():
                      "output_class_labels": [False, True]})
     for regressor in (ObliqueTreeRegressor, ObliqueForestRegressor):
         skl2onnx.update_registered_converter(
-            regressor, f"Ngdt{regressor.__name__}",
-            shapes.calculate_linear_regressor_output_shapes, _convert)
+            regressor, f"Ngdt{regressor.__name__}", _set_shape, _convert)
+
+
+def _set_shape(operator):
+    """Set the shape of the predictions of a regressor, of one target or several."""
+    shapes = _import("skl2onnx.common.shape_calculator")
+    shapes.calculate_linear_regressor_output_shapes(operator)
+    operator.outputs[0].type.shape[1] = operator.raw_operator.n_outputs_
 
 
 def _convert(scope, operator, container):

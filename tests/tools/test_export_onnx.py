@@ -1,5 +1,6 @@
 """ONNX: in onnxruntime, the model predicts what it predicts in Python."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -253,6 +254,19 @@ def test_skl2onnx_writes_the_index_in_place_of_the_label(iris):
         converted = skl2onnx.to_onnx(
             model, X[:1], options={ObliqueTreeClassifier: {"nocl": True, "zipmap": False}})
         np.testing.assert_array_equal(labels[run(converted, X)[0]], model.predict(X))
+
+
+def test_skl2onnx_knows_the_number_of_targets(diabetes):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_onnx_converters()
+    X = diabetes[0].astype(np.float32)
+    for kind, n in itertools.product((ObliqueTreeRegressor, ObliqueForestRegressor), (1, 2)):
+        model = fitted(kind, X, diabetes[0][:, :n], max_depth=2)
+        converted = skl2onnx.to_onnx(model, X[:1])
+        (output,) = converted.graph.output
+        assert [each.dim_value for each in output.type.tensor_type.shape.dim] == [0, n]
+        (found,) = run(converted, X)
+        np.testing.assert_allclose(found, model.predict(X).reshape(-1, n), rtol=1e-5)
 
 
 @DTYPES
