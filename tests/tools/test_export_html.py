@@ -252,6 +252,17 @@ def test_the_page_in_a_browser(browser, page, tmp_path):
     context.close()
 
 
+def test_long_words_do_not_widen_a_page(browser, iris):
+    """Such as the name of a file, which is the title of a page of the command line."""
+    word = "customers_and_what_they_buy_" * 2
+    labels = np.array(["a", word])[iris[1] % 2]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(iris[0], labels)
+    tab = browser.new_page(viewport={"width": 375, "height": 800})
+    tab.set_content(export_html(model, title=word))
+    assert tab.evaluate("document.documentElement.scrollWidth") == 375
+    tab.close()
+
+
 def test_a_page_of_one_leaf(iris):
     X, y = iris
     constant = ObliqueTreeClassifier(0, optimizer=None).fit(X, y)
