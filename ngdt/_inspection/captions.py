@@ -45,6 +45,8 @@ class Captions:
         Number of these samples at each node, then at each leaf.
     fill : dict of int to float
         What stands for a missing number, of the features that had missing ones in training.
+    unknown : dict of int to float
+        The same for categories of training that count as unknown; features of 0 are left out.
     booleans : frozenset of int
         The features that are numbers for bools.
     is_weighted : bool
@@ -60,6 +62,7 @@ class Captions:
     summary: SampleSummary | None
     n_node_samples: np.ndarray | None
     fill: dict
+    unknown: dict
     booleans: frozenset
     is_weighted: bool
 
@@ -192,7 +195,7 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     is_weighted = classes is not None and getattr(known[0], "leaf_weights", None) is not None
     targets = [*getattr(getattr(model, "_targets", None), "names", ())] or None
     captions = Captions(
-        tree, names, features, columns, classes, targets, summary, counts, *_of_numbers(table),
+        tree, names, features, columns, classes, targets, summary, counts, *_of_table(table),
         is_weighted)
     scale, offset = units_of(steps, n_columns)
     # Indicators have no units.
@@ -247,14 +250,17 @@ def tree_of(model):
     return tree
 
 
-def _of_numbers(table):
-    """Fill values of missing numbers, by feature, and the features that are bools."""
+def _of_table(table):
+    """Values for missing numbers, and for unknown categories of training; features for bools."""
     if table is None:
-        return {}, frozenset()
+        return {}, {}, frozenset()
     # Of a column without an indicator, which tells nothing, a missing number is the mean.
     incomplete = np.isin(table.numeric, table.incomplete)
     incomplete[table.gaps] = True
+    few = {j for j, each in zip(table.categorical, table.categories, strict=True) if each.few}
     return ({int(k): float(table.fill[k]) for k in np.flatnonzero(incomplete)},
+            {k: each.fill for k, each in enumerate(table.features)
+             if each.column in few and each.fill},
             frozenset(np.flatnonzero(np.isin(table.numeric, table.booleans)).tolist()))
 
 

@@ -46,7 +46,8 @@ def without_constants(captions):
 def _columns(captions):
     """The features of each column, and their values in each state of it.
 
-    NaN stands for any number. Unknown categories, which are a bit of each, are left aside.
+    NaN stands for any number. Unknown categories, which are a bit of each, are left aside, unless
+    training had some.
     """
     members = {}
     for j, feature in enumerate(captions.features):
@@ -63,6 +64,8 @@ def _columns(captions):
             states = np.eye(len(features))
             if captions.features[first].others:
                 states = np.vstack([states, [0.0]])
+            if any(j in captions.unknown for j in features):
+                states = np.vstack([states, [captions.unknown.get(j, 0.0) for j in features]])
         columns[column] = np.array(features), states
     return columns
 

@@ -22,9 +22,9 @@ from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     leaf_block,
     leaf_lines,
-    note_on_missing,
     note_on_shrinkage,
     note_on_weights,
+    notes_on_missing,
     terms_to_show,
     writable,
 )
@@ -97,7 +97,7 @@ def export_html(
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     inner, size = unwrap(model)[1], _size(captions)
-    notes = note_on_weights(captions), note_on_shrinkage(inner), note_on_missing(captions)
+    notes = note_on_weights(captions), note_on_shrinkage(inner), *notes_on_missing(captions)
     kind = getattr(inner, "kind_", "decision tree")
     kind = f"{kind[0].upper()}{kind[1:]}"
     page = writable(Template(_file("_tree.html")).substitute(

@@ -27,19 +27,24 @@ UNCERTAIN = "  # rounding of the sum decides for some samples"
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def note_on_missing(captions):
-    """A note on missing numbers in sums, without a capital or a full stop; "" if there are none."""
+def notes_on_missing(captions):
+    """Notes on missing values in sums, list of str, without a capital or a full stop."""
     tree = captions.tree
-    if not captions.fill:
-        return ""
+    if not (captions.fill or captions.unknown):
+        return []
     sums = [node for node in range(tree.n_internal) if condition_of(captions, node).is_sum]
     is_used = np.asarray((tree.weights[sums] != 0).sum(axis=0)).ravel() > 0
     if tree.slopes is not None:
         is_used |= tree.slopes.any(axis=(0, 1))
-    listed = ", ".join(
-        f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
-        for j, value in captions.fill.items() if is_used[j])
-    return f"in sums, a missing number counts as its mean: {listed}" if listed else ""
+    notes = []
+    for note, means in (
+            ("in sums, a missing number counts as its mean", captions.fill),
+            ("a missing or rare category without a term counts in sums as", captions.unknown)):
+        listed = ", ".join(
+            f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
+            for j, value in means.items() if is_used[j])
+        notes += [f"{note}: {listed}"] if listed else []
+    return notes
 
 
 def note_on_shrinkage(estimator):

@@ -10,9 +10,9 @@ from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     UNCERTAIN,
     leaf_block,
-    note_on_missing,
     note_on_shrinkage,
     note_on_weights,
+    notes_on_missing,
     terms_to_show,
     writable,
 )
@@ -43,7 +43,8 @@ def export_text(
     first number. The condition of a split on categories lists them, whichever child they lead to.
 
     If a column had missing numbers in training, conditions on it say which way samples without a
-    number go, and a last line has the means that replace missing numbers in sums.
+    number go, and a last line has the means that replace missing numbers in sums. Another one has
+    the means of the terms of a column for its missing or rare categories, if these have no term.
 
     Parameters
     ----------
@@ -118,7 +119,6 @@ def export_text(
     n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
     lines = [f"# {estimator._outcome()}"] if isinstance(estimator, ObliqueTree) else []
-    missing = note_on_missing(captions)
     lines += [f"# {note}" for note in (note_on_weights(captions), note_on_shrinkage(estimator))
               if note]
     for type_, item, depth in traverse(captions.tree, max_depth, captions.right_first):
@@ -133,5 +133,6 @@ def export_text(
             lines += leaf_block(captions, item, n_terms, precision, counted, indent)
         elif type_ != "end":
             lines.append(f"{indent}{'else:' if type_ == 'else' else '...'}")
-    lines += wrapped(missing, "# ") if missing else []
+    for note in notes_on_missing(captions):
+        lines += wrapped(note, "# ")
     return writable("\n".join(lines))

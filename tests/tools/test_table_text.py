@@ -227,6 +227,42 @@ def test_terms_that_may_still_vary_are_kept():
     assert rules_text(model).count("4 * (city = Rome)") == 2
 
 
+def test_sums_say_what_stands_for_categories_that_count_as_unknown():
+    """Missing ones that tell nothing of y, and rare ones, are the means of all features."""
+    random, n = np.random.default_rng(0), 200
+    city = random.choice([*CITIES, None], n)
+    city[:3] = "Ulm"
+    frame = pd.DataFrame({"city": city, "sex": random.choice(["f", "m"], n)})
+    y = 2.0 * (frame["city"] == "Rome") + (frame["sex"] == "m") + 0.6 * frame["city"].isna()
+    model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(frame, y)
+    (categories, _) = model._table.categories
+    assert categories.few == ("Ulm", None)
+    *lines, note = rules_text(model).splitlines()
+    head, means = note.split(" counts in sums as: ")
+    assert head == "# a missing or rare category without a term"
+    means = dict(part.rsplit(" ", 1) for part in means.split(", "))
+    assert [*means] == [f"city = {city}" for city in CITIES]        # no sex is missing
+    factors = [line.split(" * ") for line in lines if " * " in line]
+    found = float(lines[1]) + sum(
+        float(slope.replace(" ", "")) * float(means[name.strip("()")])
+        for slope, name in factors if name.startswith("(city"))
+    (expected,) = np.unique(model.predict(frame[frame["city"].isna() & (frame["sex"] == "f")]))
+    assert found == pytest.approx(expected, abs=0.01)
+    assert f"{note[2].upper()}{note[3:]}." in html.unescape(export_html(model))
+
+
+def test_rare_categories_keep_terms_that_they_alone_leave_open():
+    frame = pd.DataFrame({"city": [*CITIES * 10, "Ulm"], "age": np.arange(31.0)})
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(frame, np.arange(31.0))
+    slopes = [[[0.0, 4.0, 0.0, 2.0]]] * 2
+    # Ulm, a bit of each city, goes left with Lima.
+    model.tree_ = Tree([[0, 0, 1, 1]], [0.7], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
+    folded = without_constants(captions_of(model))
+    np.testing.assert_allclose(folded.tree.predict(model.encode(frame))[:, 0], model.predict(frame))
+    assert rules_text(model).splitlines()[1:4:2] == [
+        "    1 + 2 * (city = Rome)", "    1 + 4 * (city = Lima) + 2 * (city = Rome)"]
+
+
 def reads(condition, row):
     """Return whether a row meets a condition on one column, as a reader takes it."""
     words = condition.split()
