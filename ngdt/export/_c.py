@@ -47,7 +47,8 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     ValueError
         If the model is a pipeline whose other steps transform the columns, if `name` is no C
         identifier, if numbers of the model are too large for float32, if a label or a category
-        holds a null character or a surrogate, or if a category is a number that a double cannot be.
+        holds a null character or a surrogate, or if a category is infinite, or a number that a
+        double cannot be.
 
     Notes
     -----

@@ -146,6 +146,10 @@ def _category_column(name, categories, first, dtype):
     places = {category: max(feature, NONE) for category, feature in categories.feature.items()
               if category not in categories.few}
     missing_place = places.pop(None, UNKNOWN)
+    for category in places.keys() & {np.inf, -np.inf}:
+        raise ValueError(
+            f"model has the category {category!r} of column {name!r}, which has no place in other "
+            "programs: convert the column to strings, and train again")
     few = tuple(category for category in categories.few if category is not None)
     return CategoryColumn(name, first, places, missing_place,
                           [float(dtype(value)) for value in categories.fill], few)

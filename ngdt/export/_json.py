@@ -31,7 +31,8 @@ def export_json(model, *, feature_names=None):
     TypeError
         If a class label or a category is neither string, number nor bool.
     ValueError
-        If the model is a pipeline whose other steps transform the columns.
+        If the model is a pipeline whose other steps transform the columns, or if a category is
+        infinite.
 
     Notes
     -----

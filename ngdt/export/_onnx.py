@@ -43,7 +43,7 @@ def export_onnx(model, *, dtype="float"):
         If the model is a pipeline whose other steps transform the columns, if numbers of the model
         are too large for `dtype`, or if labels or categories have no place in ONNX: a string with
         a null character or a surrogate, an empty one beside missing values, or a category that is
-        a number that a double cannot be.
+        infinite, or a number that a double cannot be.
 
     Notes
     -----

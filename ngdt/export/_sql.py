@@ -60,8 +60,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         a class or category is neither string, number nor bool.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if it has no classes
-        and `proba` is True, if two columns of the result would have one name, or if a name
-        or a label holds a null character or a surrogate.
+        and `proba` is True, if two columns of the result would have one name, if a category is
+        infinite, or if a name or a label holds a null character or a surrogate.
 
     Notes
     -----

@@ -370,6 +370,17 @@ def test_categories_that_a_language_lacks_are_refused(export, language, values, 
         export(model)
 
 
+@pytest.mark.parametrize("export", [export_c, export_json, export_onnx, export_sql])
+def test_infinite_categories_are_refused(export):
+    pandas = pytest.importorskip("pandas")
+    if export is export_onnx:
+        pytest.importorskip("onnx")
+    frame = pandas.DataFrame({"ratio": pandas.Categorical([-np.inf, 1.0] * 10)})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(20) % 2)
+    with pytest.raises(ValueError, match="category -inf of column 'ratio'"):
+        export(model)
+
+
 def test_a_year_is_written_as_a_year():
     X = np.arange(1990.0, 2030.0)[:, None]
     tree = ObliqueTreeRegressor(1, optimizer=None).fit(X, X[:, 0] >= 2020)
