@@ -4,6 +4,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._forest import ObliqueBoostingRegressor
+from ngdt._forest.base import ObliqueForest
 from ngdt.cli._options import FILES, Mistake, check_is_there
 from ngdt.path import TAOPathCV
 from ngdt.persistence import load
@@ -41,9 +42,9 @@ def chosen_tree(model, number):
     if number is None and len(trees) == 1:
         return trees[0]
     if number is None or number > len(trees):
-        raise Mistake(
-            f"--tree must be from 1 to {len(trees)}, a tree of the model. As C, JSON or ONNX, "
-            "ngdt export writes a whole forest")
+        whole = ". As C, JSON or ONNX, ngdt export writes a whole forest"
+        raise Mistake(f"--tree must be from 1 to {len(trees)}, a tree of the model"
+                      f"{whole * isinstance(model, ObliqueForest)}")
     return trees[number - 1]
 
 

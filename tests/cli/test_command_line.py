@@ -590,6 +590,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("explain deep.ngdt diabetes.svm", "DeepTreeClassifier does not explain"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
     ("show boosted.ngdt -o x.html", "--tree must be from 1 to 5"),
+    ("export boosted.ngdt -o x.sql", "--tree must be from 1 to 5, a tree of the model\n"),
     ("show bare.ngdt", "bare.ngdt holds a Tree, which has no columns"),
     ("predict unfitted.ngdt wine.csv", "This ObliqueTreeClassifier instance is not"),
     ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
