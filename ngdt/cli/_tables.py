@@ -310,7 +310,7 @@ def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
 
 def _arrow(reader, file, *, text, **_):
     pandas = import_pandas()
-    frame = getattr(pandas, reader)(file)
+    frame = getattr(pandas, reader)(file).reset_index(drop=True)    # predictions stand beside rows
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= {name for name, values in frame.select_dtypes("category").items()

@@ -343,6 +343,16 @@ def test_keys_stand_beside_predictions(run, frame, folder, mistake):
         "predict", "forest.ngdt", "diabetes.svm", "--columns", "key")
 
 
+def test_keys_stand_beside_predictions_of_some_rows_of_a_frame(run, frame, folder):
+    """A Parquet file keeps the numbers that the rows had in a larger frame."""
+    pytest.importorskip("pyarrow")
+    some = frame.assign(key=range(len(frame)))[::-3]
+    some.to_csv(folder / "some.csv", index=False)
+    some.to_parquet(folder / "some.parquet")
+    command = "predict", "wine.ngdt", "--columns", "key", "--"
+    assert run(*command, "some.parquet").out == run(*command, "some.csv").out
+
+
 def test_export_writes_probabilities_of_sql(run):
     assert ' AS "probability_class_1"' in run(
         "export", "wine.ngdt", "-f", "sql", "--proba").out
