@@ -22,9 +22,10 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Number of names of columns that a message lists.
 _MAX_NAMES = 12
 # An amount: a number that has no zeros at the front, which codes have, and perhaps a sign of a
-# currency or of per cent, and commas between thousands.
+# currency or of per cent, commas between thousands, and an exponent, as small decimals of Arrow.
 _AMOUNT = re.compile(
-    r"([-+]?) ?([$€£¥]?) ?((?!0\d)\d+|[1-9]\d{0,2}(?:,\d{3})+)(\.\d+)? ?([%$€£¥]?)")
+    r"([-+]?) ?([$€£¥]?) ?((?!0\d)\d+|[1-9]\d{0,2}(?:,\d{3})+)"
+    r"((?:\.\d+)?(?:E[-+]\d+)?) ?([%$€£¥]?)")
 
 _HOW_TO_SEPARATE = "--separator says what is between columns (--decimal ',' reads decimal commas)"
 

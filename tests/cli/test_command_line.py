@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from base64 import b64decode
+from decimal import Decimal
 from errno import ENOSPC
 from html.parser import HTMLParser
 from importlib.util import find_spec
@@ -742,6 +743,16 @@ def test_amounts_are_numbers(run, folder):
     assert run(*predict, "swapped.csv", "--decimal", ",") == found
     run(*fit, "signs.csv")
     assert run(*predict, "numbers.csv") == found
+
+
+def test_decimals_of_many_places_are_amounts(run, folder):
+    """Python writes zero of nine places as 0E-9."""
+    pyarrow = pytest.importorskip("pyarrow")
+    y = [Decimal(k) / 8 for k in range(40)]
+    table = pyarrow.table({"a": range(40), "y": pyarrow.array(y, pyarrow.decimal128(20, 9))})
+    pytest.importorskip("pyarrow.parquet").write_table(table, folder / "decimals.parquet")
+    printed = run("fit", "decimals.parquet", "-t", "y", "-o", "d.ngdt", "--set", "optimizer=None")
+    assert printed.out.startswith("decimals.parquet: 40 rows, 1 column; regression\n")
 
 
 @pytest.mark.parametrize("values", [["$5", "€7"], ["5 %", "0.7"], ["1,23", "4"], ["$007", "$8"]])
