@@ -311,12 +311,15 @@ def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
 
 def _arrow(reader, file, *, text, **_):
     pandas = import_pandas()
-    frame = getattr(pandas, reader)(file).reset_index(drop=True)    # predictions stand beside rows
+    load = partial(getattr(pandas, reader), file)
+    frame = load().reset_index(drop=True)       # predictions stand beside rows
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= {name for name, values in frame.select_dtypes("category").items()
              if values.cat.categories.dtype.kind == "O"}
-    frame = frame.astype(dict.fromkeys(text, "string"))
+    if text:    # of other types, whole numbers with gaps would be floats, which have a point
+        texts = load(columns=[*text], dtype_backend="numpy_nullable").reset_index(drop=True)
+        frame = _replaced(frame, texts.astype("string"))
     # scikit-learn takes NA, which no CSV file has, for a category of another type.
     return _replaced(frame, {
         name: values.astype(object).where(values.notna(), np.nan).infer_objects()

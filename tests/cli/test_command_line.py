@@ -177,6 +177,35 @@ def test_categories_of_numbers_are_read_as_numbers(run, folder):
     assert "100.0 %" in run("predict", "code.ngdt", "code.parquet", "-t", "y").err
 
 
+def test_categories_of_whole_numbers_may_have_gaps(run, folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame = pd.DataFrame({"code": pd.array([7, 8, None] * 20, "Int64"), "y": [*"pqp"] * 20})
+    frame.to_csv(folder / "gaps.csv", index=False)
+    for name, rows in (("gaps.parquet", frame), ("none.parquet", frame.dropna())):
+        table = pytest.importorskip("pyarrow").Table.from_pandas(rows)
+        parquet.write_table(table.replace_schema_metadata(), folder / name)     # as not by pandas
+    for name in ("gaps.csv", "gaps.parquet"):
+        run("fit", name, "-t", "y", "--categorical", "code", "-q", "-o", "gaps.ngdt", "--set",
+            "optimizer=None")
+        for other in ("gaps.csv", "gaps.parquet", "none.parquet"):
+            assert "100.0 %" in run("predict", "gaps.ngdt", other, "-t", "y").err
+
+
+def test_truth_values_with_gaps_are_numbers_in_all_types_of_files(run, folder):
+    frame = pd.DataFrame({"own": [True, False, None] * 20, "y": [0.5, 1.5, 2.5] * 20})
+    frame.to_csv(folder / "own.csv", index=False)
+    fit = "-t", "y", "-q", "-o", "own.ngdt", "--set", "optimizer=None"
+    run("fit", "own.csv", *fit)
+    expected = run("show", "own.ngdt").out
+    assert "own is " in expected
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(folder / "own.parquet")
+    frame.to_feather(folder / "own.feather")
+    for name in ("own.parquet", "own.feather"):
+        run("fit", name, *fit)
+        assert run("show", "own.ngdt").out == expected
+
+
 def test_a_table_from_stdin(run, folder, monkeypatch):
     expected = run("predict", "wine.ngdt", "wine.csv").out
     monkeypatch.setattr(sys, "stdin", io.StringIO((folder / "wine.csv").read_text()))
