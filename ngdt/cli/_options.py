@@ -113,6 +113,9 @@ def task_of(y):
 
 def labels(y, task):
     """Targets as the estimators take them: classes that are whole numbers as integers."""
+    if y.dtype.kind in "Mm":    # whose text depends on the other rows
+        raise Mistake("the target holds dates or times: convert them to numbers, such as the days "
+                      "since a date, or to names of classes")
     values = np.asarray(y)
     if task == "regression":
         with error_prefix("the target of a regression must be numbers"):

@@ -883,6 +883,23 @@ def test_columns_with_gaps_are_compared(run, folder):
     assert accuracies("gaps.parquet") == expected
 
 
+@pytest.mark.parametrize("times", [
+    pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+    pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"], utc=True)),
+    pd.Series(pd.to_timedelta([1, 2], "D"))], ids=["dates", "dates of a zone", "times"])
+def test_dates_are_no_targets(times, run, mistake, folder):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": [0.0, 1.0] * 20, "b": [0.5, 1.5] * 20})
+    frame.assign(t=[*times] * 20).to_parquet(folder / "dates.parquet")
+    command = "dates.parquet", "-t", "t"
+    for task in ("classification", "regression"):
+        assert "the target holds dates or times: convert them to numbers, such as" in mistake(
+            "fit", *command, "--task", task)
+    run("fit", "dates.parquet", "-t", "b", "--drop", "t", "-q", "-o", "dates.ngdt", "--set",
+        "optimizer=None")
+    assert "the target holds dates or times" in mistake("predict", "dates.ngdt", *command)
+
+
 def test_lists_are_no_values(run, mistake, folder):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"a": [[1]] * 40, "y": [1.5, 2.5] * 20}).to_parquet(folder / "lists.parquet")
