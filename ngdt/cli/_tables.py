@@ -97,7 +97,7 @@ def _one_character(text):
     return text
 
 
-def read(arguments, text=(), n_features=None, keys=()):
+def read(arguments, text=(), n_features=None, keys=(), classes=None):
     """Read a file.
 
     Parameters
@@ -110,6 +110,8 @@ def read(arguments, text=(), n_features=None, keys=()):
         Of LIBSVM files, which do not say it.
     keys : sequence of str, default=()
         Columns of CSV files to read as they are written, such as 007.
+    classes : str, default=None
+        Column of a CSV file to read so if it has whole numbers with zeros at the front.
 
     Returns
     -------
@@ -122,8 +124,8 @@ def read(arguments, text=(), n_features=None, keys=()):
         file, suffix = path, _suffix(path, input_format)
     try:
         found = READERS[suffix](
-            file, text=text, n_features=n_features, keys=keys, separator=arguments.separator,
-            decimal=arguments.decimal)
+            file, text=text, n_features=n_features, keys=keys, classes=classes,
+            separator=arguments.separator, decimal=arguments.decimal)
     except Exception as error:      # readers raise many types of errors for damaged files
         if getattr(error, "filename", None):    # which tells what is wrong with the file
             raise
@@ -152,7 +154,7 @@ def _suffix(path, input_format):
 
 def training_data(arguments):
     """The table that is trained on, without columns to drop, as `Data` with its target."""
-    data = read(arguments, arguments.categorical)
+    data = read(arguments, arguments.categorical, classes=arguments.target)
     if data.has_columns:
         data = _chosen_columns(data, arguments)
     else:
@@ -275,7 +277,7 @@ def import_pandas():
     return import_optional("pandas", "tables need", "ngdt[cli]")
 
 
-def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
+def _csv(file, *, text, keys, classes, separator, decimal, usual=",", **_):
     pandas = import_pandas()
     content = None      # of what cannot be read several times
     if file is sys.stdin:
@@ -301,12 +303,17 @@ def _csv(file, *, text, keys, separator, decimal, usual=",", **_):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)     # of more fields
             # With low_memory, each part of a large file sets the types of its own values.
-            return read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], str),
-                            low_memory=False)
+            found = read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], str),
+                             low_memory=False)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise ValueError(
             f"{str(error).strip().rstrip('.')}: give each field of a row a name in the header. "
             f"{_HOW_TO_SEPARATE}") from error
+    if classes in found and found[classes].dtype.kind in "iu":
+        written = read_csv(usecols=[classes], dtype=str)[classes]
+        if written.str.match(r"\s*0\d").any():
+            found[classes] = written
+    return found
 
 
 def _arrow(reader, file, *, text, **_):

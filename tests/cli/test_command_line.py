@@ -249,6 +249,23 @@ def test_scores_compare_labels_as_the_model_has_them(labels, run, mistake, folde
             "predict", "labels.ngdt", "some.csv", "-t", "t")
 
 
+def test_labels_keep_zeros_at_the_front(run, folder, monkeypatch):
+    y = np.array(["007", "12", "012"])[np.arange(60) % 3]
+    frame = pd.DataFrame({"a": np.arange(60) % 3 == 0, "b": np.arange(60) % 3, "y": y})
+    frame.to_csv(folder / "zeros.csv", index=False)
+    content = (folder / "zeros.csv").read_text().replace("\n", ",\n").replace(",\n", "\n", 1)
+    (folder / "commas.csv").write_text(content)     # rows end with a comma
+    fit = "-t", "y", "-q", "-o", "zeros.ngdt", "--set", "optimizer=None"
+    for name in ("zeros.csv", "commas.csv", "-"):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(content))
+        assert not run("fit", name, *fit).err
+        printed = run("predict", "zeros.ngdt", "zeros.csv", "-t", "y")
+        assert printed.out.split()[1:] == y.tolist()
+        assert printed.err.startswith("accuracy on 60 rows: 100.0 %")
+    run("fit", "zeros.csv", *fit, "max_depth=2", "--task", "regression")
+    assert "R2 on 60 rows: 1.000" in run("predict", "zeros.ngdt", "zeros.csv", "-t", "y").err
+
+
 def test_long_labels_are_not_cut(run, folder):
     frame = pd.DataFrame({"a": np.arange(40) % 2, "t": np.array(["ab", "c"])[np.arange(40) % 2]})
     frame.to_csv(folder / "labels.csv", index=False)
