@@ -1,4 +1,4 @@
-"""Checks of targets: labels, or the numbers of regression."""
+"""Checks of targets, which are labels or the numbers of regression, and of groups."""
 
 import re
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from itertools import chain
 
 import narwhals as nw
 import numpy as np
-from sklearn.utils.validation import _check_y
+from sklearn.utils.validation import _check_y, check_array
 
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import (
@@ -168,6 +168,51 @@ def refuse_objects(labels):
         raise TypeError(
             f"Unknown label type: {type_names(labels.flat)} objects: convert all labels to "
             "strings, or to one type of numbers")
+
+
+def check_groups(groups, sample_weight):
+    """Check the groups of samples, and number them.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,) or None
+        Labels of any type.
+    sample_weight : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of intp, shape (n_samples,), or None
+
+    Raises
+    ------
+    ValueError
+        If the samples of positive weight are not of two groups at least.
+    TypeError
+        If labels cannot be compared with each other.
+    """
+    if groups is None:
+        return None
+    refuse_mask("groups", groups, "give each sample a group")
+    refuse_no_list("groups", groups, "group")
+    if isinstance(groups, list | tuple) and any(isinstance(label, str) for label in groups):
+        groups = np.array(groups, dtype=object)     # in an array of text, 1 would be "1"
+    with error_prefix("groups"):
+        groups = check_array(
+            as_labels(groups), dtype=None, ensure_2d=False, input_name="groups")
+        if groups.shape != sample_weight.shape:
+            raise ValueError(
+                f"expected one group per sample, of shape {sample_weight.shape}, got "
+                f"{groups.shape}")
+        try:
+            _, numbers = np.unique(groups, return_inverse=True)
+        except TypeError as error:      # of objects, such as None, that have no order
+            raise TypeError(f"labels of type {type_names(groups)} have no order: convert all to "
+                            "strings, and give missing ones a group") from error
+    if len(np.unique(numbers[sample_weight > 0])) < 2:
+        raise ValueError(
+            f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "
+            "held out: give samples of more groups, or leave groups out")
+    return numbers
 
 
 def _has_gaps(y):

@@ -8,15 +8,9 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_names_of_targets, check_targets
+from ngdt._encoding.check_targets import check_groups, check_names_of_targets, check_targets
 from ngdt._encoding.targets import weighted_by_class
-from ngdt._util.validation import (
-    canonical_csr,
-    check_finite,
-    check_groups,
-    check_weight,
-    error_prefix,
-)
+from ngdt._util.validation import canonical_csr, check_finite, check_weight, error_prefix
 
 
 class Validation(NamedTuple):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import GroupKFold, cross_val_score
 
@@ -339,6 +340,15 @@ def test_searches_of_scikit_learn_pass_groups_on():
             cross_val_score(tree, X, y, cv=GroupKFold(3), params={"groups": groups})
     assert [len(each) for each in seen] == [400] * 3
     assert [len(np.unique(each)) for each in seen] == [40] * 3
+
+
+def test_large_labels_of_nullable_types_are_not_merged():
+    pd = pytest.importorskip("pandas")
+    X, _, groups = noise(30, 4)
+    large = pd.Series(groups + 2**60, dtype="Int64")
+    model = ObliqueTreeClassifier(optimizer="ssgd", random_state=0)
+    one, other = (clone(model).fit(X, X[:, 0] > 0, groups=each) for each in (groups, large))
+    assert one.tree_ == other.tree_
 
 
 @pytest.mark.parametrize(("groups", "message"), [
