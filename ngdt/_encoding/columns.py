@@ -285,7 +285,7 @@ def column_indices(parameter, given, names, words=()):
             shown = [*map(repr, names[:_N_SHOWN]), *["..."] * (n_columns > _N_SHOWN)]
             hint = did_you_mean(unknown[0], names) or f" It has {', '.join(shown)}"
             raise ValueError(f"{parameter} names the columns {unknown}, which X lacks.{hint}")
-        return np.sort([names.index(name) for name in given])
+        return np.unique([names.index(name) for name in given])
     if given.dtype.kind == "b" and given.shape == (n_columns,):
         return np.flatnonzero(given)
     if given.dtype.kind in "iu" and given.ndim == 1 and (

@@ -123,7 +123,8 @@ def test_pandas_and_polars_give_the_same_tree():
         one.predict(pandas_frame(columns(1))), other.predict(polars_frame(columns(1))))
 
 
-@pytest.mark.parametrize("categorical", [["city", "grade"], [4, 5], [False] * 4 + [True] * 2])
+@pytest.mark.parametrize("categorical", [
+    ["city", "grade"], ["city", "grade", "city"], [4, 5], [5, 4, 5], [False] * 4 + [True] * 2])
 def test_categorical_features_may_be_named_numbered_or_masked(categorical):
     given = columns()
     frame, y = pandas_frame(given), target(given)
