@@ -54,6 +54,8 @@ def category_text(category):
 
 def plain_text(category):
     """A category without quotes; a number with all its digits, since others differ in the last."""
+    if isinstance(category, str):
+        return str.__str__(category)    # of a member of an enumeration, the value
     if isinstance(category, Integral):
         return str(int(category))
     is_number = isinstance(category, Real) and np.isfinite(category)

@@ -5,6 +5,7 @@ import os
 import pickle
 import stat
 import threading
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,16 @@ def test_labels_of_any_type(tmp_path, kind):
     predicted = saved_and_loaded(model, tmp_path).predict(numbers())
     assert predicted.dtype == model.predict(numbers()).dtype
     np.testing.assert_array_equal(predicted, model.predict(numbers()))
+
+
+def test_members_of_an_enumeration_become_strings(tmp_path):
+    City = Enum("City", {"ROME": "Rome", "OSLO": "Oslo"}, type=str)
+    X = np.array([[City.ROME], [City.OSLO]] * 10, dtype=object)
+    model = ObliqueTreeClassifier(1, optimizer=None, categorical_features=[0]).fit(X, [0, 1] * 10)
+    assert model.encoded_feature_names_ == ["x0 = Rome"]
+    loaded = saved_and_loaded(model, tmp_path)
+    assert export_text(loaded) == export_text(model)
+    assert loaded.predict(X).tolist() == [0, 1] * 10
 
 
 def test_bytes_of_another_order_become_native(tmp_path):
