@@ -318,14 +318,18 @@ def _csv(file, *, text, keys, classes, separator, decimal, usual=",", **_):
 
 def _arrow(reader, file, *, text, **_):
     pandas = import_pandas()
-    load = partial(getattr(pandas, reader), file)
-    frame = load().reset_index(drop=True)       # predictions stand beside rows
+
+    def load(**options):
+        # Without the numbers of rows and columns that a frame had when it was written.
+        return getattr(pandas, reader)(file, **options).reset_index(drop=True).rename(columns=str)
+
+    frame = load()
     # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= {name for name, values in frame.select_dtypes("category").items()
              if values.cat.categories.dtype.kind == "O"}
     if text:    # of other types, whole numbers with gaps would be floats, which have a point
-        texts = load(columns=[*text], dtype_backend="numpy_nullable").reset_index(drop=True)
+        texts = load(columns=[*text], dtype_backend="numpy_nullable")
         frame = _replaced(frame, texts.astype("string"))
     # scikit-learn takes NA, which no CSV file has, for a category of another type.
     return _replaced(frame, {

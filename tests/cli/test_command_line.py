@@ -165,6 +165,17 @@ def test_all_types_of_files_are_the_same_table(run, frame, folder):
     assert pd.read_parquet(folder / "predictions.parquet").to_csv(index=False) == expected
 
 
+def test_names_of_columns_may_be_numbers(run, folder):
+    frame = pd.DataFrame({0: np.arange(60) % 7, 1: [*"abc"] * 20})
+    frame.to_csv(folder / "numbers.csv", index=False)
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(folder / "numbers.parquet")
+    for name in ("numbers.csv", "numbers.parquet"):
+        run("fit", name, "-t", "0", "-q", "-o", "numbers.ngdt", "--set", "optimizer=None")
+        for other in ("numbers.csv", "numbers.parquet"):
+            assert "accuracy on 60 rows" in run("predict", "numbers.ngdt", other, "-t", "0").err
+
+
 def test_categories_of_numbers_are_read_as_numbers(run, folder):
     frame = pd.DataFrame({"code": np.arange(60) % 3, "own": np.arange(60) % 5 < 2, "y": "no"})
     frame.loc[(frame["code"] == 1) ^ frame["own"], "y"] = "yes"
