@@ -109,9 +109,9 @@ def read(arguments, text=(), n_features=None, keys=(), classes=None):
     n_features : int, default=None
         Of LIBSVM files, which do not say it.
     keys : sequence of str, default=()
-        Columns of CSV files to read as they are written, such as 007.
+        Columns to read as they are in the file, such as 007 of a CSV file.
     classes : str, default=None
-        Column of a CSV file to read so if it has whole numbers with zeros at the front.
+        Column of a CSV file to read as text if it has whole numbers with zeros at the front.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def _csv(file, *, text, keys, classes, separator, decimal, usual=",", **_):
     return found
 
 
-def _arrow(reader, file, *, text, **_):
+def _arrow(reader, file, *, text, keys, **_):
     pandas = import_pandas()
 
     def load(**options):
@@ -328,14 +328,16 @@ def _arrow(reader, file, *, text, **_):
     text = {name for name in text if name in frame.columns}
     text |= {name for name, values in frame.select_dtypes("category").items()
              if values.cat.categories.dtype.kind == "O"}
-    if text:    # of other types, whole numbers with gaps would be floats, which have a point
-        texts = load(columns=[*text], dtype_backend="numpy_nullable")
-        frame = _replaced(frame, texts.astype("string"))
+    # Of other types, whole numbers with gaps would be floats, which have a point as text.
+    names = [name for name in frame if name in {*text, *keys}]
+    nullable = load(columns=names, dtype_backend="numpy_nullable") if names else frame[[]]
+    frame = _replaced(frame, nullable[[*text]].astype("string"))
     # scikit-learn takes NA, which no CSV file has, for a category of another type.
     return _replaced(frame, {
         name: values.astype(object).where(values.notna(), np.nan).infer_objects()
         for name, values in frame.items()
-        if not isinstance(values.dtype, np.dtype | pandas.CategoricalDtype)})
+        if not isinstance(values.dtype, np.dtype | pandas.CategoricalDtype)
+    } | dict(nullable[[name for name in keys if name in nullable]].items()))
 
 
 def _libsvm(file, *, n_features, **_):

@@ -411,6 +411,16 @@ def test_keys_stand_beside_predictions_of_some_rows_of_a_frame(run, frame, folde
     assert run(*command, "some.parquet").out == run(*command, "some.csv").out
 
 
+def test_keys_with_gaps_keep_their_digits(run, frame, folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    keys = pd.array([None, *range(2**60, 2**60 + len(frame) - 1)], "Int64")
+    table = pytest.importorskip("pyarrow").Table.from_pandas(frame.assign(key=keys))
+    parquet.write_table(table.replace_schema_metadata(), folder / "keys.parquet")
+    printed = run("predict", "wine.ngdt", "keys.parquet", "--columns", "key").out
+    found = [line.split(",")[0] for line in printed.splitlines()[1:]]
+    assert found == ["", *map(str, keys[1:])]
+
+
 def test_export_writes_probabilities_of_sql(run):
     assert ' AS "probability_class_1"' in run(
         "export", "wine.ngdt", "-f", "sql", "--proba").out
