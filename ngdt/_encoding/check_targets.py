@@ -29,15 +29,19 @@ def warn_of_target(X, y):
     X, y : array-like
         As they are given to `fit`. Only a series and the columns of a frame have names.
     """
-    is_frame = hasattr(y, "equals") and hasattr(y, "columns")   # not of a lazy frame
-    for name in y.columns if is_frame else [getattr(y, "name", None)]:
-        if name is None or name not in getattr(X, "columns", ()):
+    table, given = _read(X), _read(y)
+    if not isinstance(table, nw.DataFrame) or not isinstance(given, nw.DataFrame | nw.Series):
+        return
+    is_frame = isinstance(given, nw.DataFrame)
+    for each in given.iter_columns() if is_frame else [given]:
+        if each.name not in table.columns:
             continue
-        column, target = X[name], y[name] if is_frame else y
+        column, target = table.get_column(each.name).to_native(), each.to_native()
         if type(column) is type(target) and column.equals(target):
             warn(
-                f"X: column {name!r} is {'a column of y' if is_frame else 'y itself'}, and says "
-                f"what is to be predicted: leave it out, as pandas' X.drop(columns={name!r}) does")
+                f"X: column {each.name!r} is {'a column of y' if is_frame else 'y itself'}, and "
+                "says what is to be predicted: leave it out, as pandas' "
+                f"X.drop(columns={each.name!r}) does")
 
 
 def check_names_of_targets(encoder, y, parameter="y"):

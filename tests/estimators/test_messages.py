@@ -294,6 +294,17 @@ def test_a_target_that_is_left_in_the_table(estimator, package, iris):
     estimator(**small).fit(table, table["class"] % 2)
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_a_target_that_is_a_table_of_pyarrow():
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    table = pa.table({"width": np.arange(20.0), "class": [0, 1] * 10})
+    y, tree = table.select(["class"]), ObliqueTreeClassifier(1, optimizer=None)
+    other = pd.DataFrame({"class": [0, 1] * 10})
+    assert tree.fit(other, y).score(other, y) == 1.0
+    with pytest.warns(UserWarning, match=r"X: column 'class' is a column of y"):
+        tree.fit(table, y)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS[:2])
 @pytest.mark.parametrize("n_samples", [1, 40])
 def test_targets_that_are_all_equal(estimator, n_samples, iris):
