@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
 from ngdt._core.tree import Tree
-from ngdt._encoding.check_targets import check_names_of_targets
+from ngdt._encoding.check_targets import as_labels, check_names_of_targets
 from ngdt._encoding.targets import ClassTargets
 from ngdt._inspection.captions import leaves_and_samples, tree_of
 from ngdt._inspection.pipelines import unwrap
@@ -60,7 +60,7 @@ def held_out_leaves(model, held_out):
         leaf, X = leaves_and_samples(model, held_out[0])
         inner = unwrap(model)[1]
         tree, y = tree_of(inner), check_array(
-            held_out[1], ensure_2d=False, dtype=None, input_name="y")
+            as_labels(held_out[1]), ensure_2d=False, dtype=None, input_name="y")
         check_consistent_length(leaf, y)
         own = [np.flatnonzero(leaf == number) for number in range(tree.n_leaves)]
         if tree.n_outputs > 1 if isinstance(inner, Tree) else is_classifier(inner):

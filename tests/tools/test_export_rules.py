@@ -232,6 +232,14 @@ def test_held_out_classes(iris, leaf):
         model, held_out=(X[rest], y[rest]))] == plain
 
 
+def test_held_out_classes_of_nullable_types_are_not_merged():
+    pd = pytest.importorskip("pandas")
+    X, y = np.arange(20.0)[:, None], 2**60 + (np.arange(20) > 9)
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    assert export_rules(tree, held_out=(X, pd.Series(y, dtype="Int64"))) == export_rules(
+        tree, held_out=(X, y))
+
+
 def test_held_out_targets(diabetes):
     X, y = diabetes
     for targets in (y, np.column_stack([y, -y])):
