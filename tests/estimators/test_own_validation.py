@@ -91,6 +91,20 @@ def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
 
 
 @BOTH
+def test_the_winner_may_have_more_loss_on_harder_samples_that_it_is_trained_on(estimator):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    score = X[:, 0] + X[:, 1]
+    noisy = score + np.where(np.arange(600) < 400, 2.0, 0.1) * random.normal(size=600)
+    y = noisy > 0 if estimator is ObliqueTreeClassifier else noisy
+    model = estimator(2, optimizer="tao", leaf="constant", random_state=0)
+    model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    assert "failed" not in model.candidates_
+    assert model.candidates_["candidate"][0] == "tao"
+    assert not model.baseline_kept_
+
+
+@BOTH
 def test_the_penalty_is_the_one_with_the_least_loss(estimator):
     is_class = estimator is ObliqueTreeClassifier
     random = np.random.default_rng(0)
