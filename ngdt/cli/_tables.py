@@ -303,17 +303,19 @@ def _csv(file, *, text, keys, classes, separator, decimal, usual=",", **_):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)     # of more fields
             # With low_memory, each part of a large file sets the types of its own values.
-            found = read_csv(decimal=decimal, dtype=dict.fromkeys([*text, *keys], str),
-                             low_memory=False)
+            found = read_csv(decimal=decimal, dtype=dict.fromkeys(text, str), low_memory=False)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise ValueError(
             f"{str(error).strip().rstrip('.')}: give each field of a row a name in the header. "
             f"{_HOW_TO_SEPARATE}") from error
-    if classes in found and found[classes].dtype.kind in "iu":
-        written = read_csv(usecols=[classes], dtype=str)[classes]
-        if written.str.match(r"\s*0\d").any():
-            found[classes] = written
-    return found
+    labels = [classes] if classes in found and found[classes].dtype.kind in "iu" else []
+    names = labels or [name for name in keys if name in found]
+    if not names:
+        return found
+    written = read_csv(usecols=names, dtype=str, keep_default_na=False, na_values="")
+    if labels and not written[classes].str.match(r"\s*0\d").any():
+        return found
+    return _replaced(found, written)
 
 
 def _arrow(reader, file, *, text, keys, **_):

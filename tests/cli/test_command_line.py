@@ -385,7 +385,7 @@ def test_export_writes_every_format(name, run, folder):
 
 
 def test_keys_stand_beside_predictions(run, frame, folder, mistake):
-    keys = [f"{k:04}" for k in range(len(frame))]
+    keys = ["NA", *(f"{k:04}" for k in range(1, len(frame)))]
     frame.assign(key=keys, prediction=1).to_csv(folder / "keys.csv", index=False)
     command = "predict", "wine.ngdt", "keys.csv", "--columns", "key"
     alone = run(*command[:3]).out.splitlines()
