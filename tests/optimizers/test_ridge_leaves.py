@@ -125,6 +125,21 @@ def test_a_penalty_alone_gives_the_model_that_it_gives_among_others(problem, pen
     np.testing.assert_allclose(losses[0][0], losses[1][0], rtol=1e-6, atol=1e-6 * node.yy)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_without_a_penalty_slopes_are_the_least_ones_of_least_squares(seed):
+    """In the leaf, one feature is constant, and one is a sum of two others."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(300, 4)) + random.normal(size=4)
+    X[:, 0] = 0.1 + (np.arange(300) % 3 == 0)
+    X[:, 3] = X[:, 1:3] @ [0.3, 0.7] + 1.0
+    problem = Problem(X, X[:, 1:2] + random.normal(size=(300, 1)), SquaredLoss(), 1, np.ones(300))
+    data, here = ScaledSamples(problem, np.arange(4)), np.flatnonzero(X[:, 0] < 1.0)
+    slopes = RidgeNode(data, here).slopes(np.zeros((1, 4)), np.zeros(1))
+    Z, y = data.read(here), problem.y[here]
+    expected = np.linalg.lstsq(Z - Z.mean(axis=0), y - y.mean(axis=0), rcond=1e-9)[0]
+    np.testing.assert_allclose(slopes[0], expected.T, atol=1e-9)
+
+
 @given(regression_problems(), st.booleans())
 def test_predictions_stay_in_the_range_of_the_leaf(problem, shrink):
     start = InfoGain().initialize(problem)
