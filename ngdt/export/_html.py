@@ -92,12 +92,14 @@ def export_html(
     check_counts(precision=precision, max_depth=max_depth, unfolded=unfolded)
     captions = readable_captions(
         model, feature_names=feature_names, class_names=class_names, X=X)
-    nodes = _Nodes(captions, terms_to_show(n_terms, captions.tree, 10), precision)
+    n_terms = terms_to_show(n_terms, captions.tree, 10)
+    nodes = _Nodes(captions, n_terms, precision)
     script = _file("_tree.js")
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     inner, size = unwrap(model)[1], _size(captions)
-    notes = note_on_weights(captions), note_on_shrinkage(inner), *notes_on_missing(captions)
+    notes = (note_on_weights(captions), note_on_shrinkage(inner),
+             *notes_on_missing(captions, n_terms))
     kind = getattr(inner, "kind_", "decision tree")
     kind = f"{kind[0].upper()}{kind[1:]}"
     page = writable(Template(_file("_tree.html")).substitute(

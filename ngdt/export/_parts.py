@@ -27,22 +27,27 @@ UNCERTAIN = "  # rounding of the sum decides for some samples"
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def notes_on_missing(captions):
-    """Notes on missing values in sums, list of str, without a capital or a full stop."""
+def notes_on_missing(captions, n_terms):
+    """Notes on missing values in sums, list of str, without a capital or a full stop.
+
+    They list the features that are written: a reader cannot compute what a hidden term adds.
+    """
     tree = captions.tree
     if not (captions.fill or captions.unknown):
         return []
-    sums = [node for node in range(tree.n_internal) if condition_of(captions, node).is_sum]
-    is_used = np.asarray((tree.weights[sums] != 0).sum(axis=0)).ravel() > 0
+    conditions = [condition_of(captions, node, n_terms) for node in range(tree.n_internal)]
+    shown = {j for each in conditions if each.is_sum for j in each.rule.features}
     if tree.slopes is not None:
-        is_used |= tree.slopes.any(axis=(0, 1))
+        odds = log_odds_of(captions) if has_log_odds(captions) else captions
+        shown.update(*(terms_of(odds, slopes)[0][:n_terms]
+                       for leaf in odds.tree.slopes for slopes in leaf))
     notes = []
     for note, means in (
             ("in sums, a missing number counts as its mean", captions.fill),
             ("a missing or rare category without a term counts in sums as", captions.unknown)):
         listed = ", ".join(
             f"{one_line(captions.feature_names[j])} {format_number(value, _MEAN_DIGITS)}"
-            for j, value in means.items() if is_used[j])
+            for j, value in means.items() if j in shown)
         notes += [f"{note}: {listed}"] if listed else []
     return notes
 

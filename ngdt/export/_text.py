@@ -133,6 +133,6 @@ def export_text(
             lines += leaf_block(captions, item, n_terms, precision, counted, indent)
         elif type_ != "end":
             lines.append(f"{indent}{'else:' if type_ == 'else' else '...'}")
-    for note in notes_on_missing(captions):
+    for note in notes_on_missing(captions, n_terms):
         lines += wrapped(note, "# ")
     return writable("\n".join(lines))

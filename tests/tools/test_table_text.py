@@ -251,6 +251,21 @@ def test_sums_say_what_stands_for_categories_that_count_as_unknown():
     assert f"{note[2].upper()}{note[3:]}." in html.unescape(export_html(model))
 
 
+@pytest.mark.parametrize("n_terms", [1, 2, None])
+def test_notes_leave_out_features_of_hidden_terms(n_terms):
+    """Of many categories, they would be longer than the tree, and of no use without the terms."""
+    frame = pd.DataFrame({"city": [*CITIES * 10, "Ulm"], "age": [*range(30), None]})
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(frame, np.arange(31.0))
+    note = "missing or rare category without a term counts in sums as: "
+    shown = [f"city = {city} 0.333333" for city in ("Lima", "Rome", "Oslo")]
+    weights, ages = [0.0, 3.0, 1.0, 2.0], [1.0, 0.0, 0.0, 0.0]
+    for split, slopes in ((weights, None), (ages, [[weights], [[0.0] * 4]])):
+        model.tree_ = Tree([split], [0.5], [~0], [~1], [[1.0], [2.0]], slopes=slopes)
+        for text in (rules_text(model, n_terms=n_terms), export_html(model, n_terms=n_terms)):
+            means = html.unescape(text).split(note)[1].split(".\n")[0].split(", ")
+            assert sorted(means) == sorted(shown[:n_terms])
+
+
 def test_rare_categories_keep_terms_that_they_alone_leave_open():
     frame = pd.DataFrame({"city": [*CITIES * 10, "Ulm"], "age": np.arange(31.0)})
     model = ObliqueTreeRegressor(1, optimizer=None).fit(frame, np.arange(31.0))
