@@ -1,4 +1,4 @@
-"""Write a model in the language of another program.
+"""Write a model in the language of another program. `ngdt show` writes HTML and pictures.
 
   ngdt export titanic.ngdt -o titanic.sql --table passengers --columns passenger
   ngdt export wine.ngdt -o wine.c, and -o wine.h for its header
