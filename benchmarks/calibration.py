@@ -108,7 +108,7 @@ def scores(y, p):
     likeliest, is_right = p.max(axis=1), p.argmax(axis=1) == y
     of_class = p[np.arange(len(y)), y]
     return {"n_samples": len(y), "accuracy": is_right.mean(),
-            "log_loss": -np.log(np.maximum(of_class, MIN_PROBABILITY)).mean(),
+            "log_loss": np.abs(np.log(np.maximum(of_class, MIN_PROBABILITY))).mean(),
             "brier": ((p**2).sum(axis=1) - 2 * of_class + 1).mean(),
             "calibration_error": calibration_error(likeliest, is_right),
             "excess": likeliest.mean() - is_right.mean()}
