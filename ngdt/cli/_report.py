@@ -30,7 +30,8 @@ th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
          white-space: nowrap }
 img { max-width: 100%; height: auto }
 figcaption, .note { color: #555; font-size: .9rem }
-pre { white-space: pre-wrap }
+pre { overflow-x: auto }
+@media print { pre { white-space: pre-wrap } }
 </style>
 </head>
 <body>
