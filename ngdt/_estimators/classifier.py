@@ -166,11 +166,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         share of misclassified samples among those that it was not trained on, ``standard_error``
         the error's own, ``log_loss`` the log loss on these samples with probabilities of at least
         1e-6, ``lead`` how many standard errors of the difference it is better than the first one,
-        ``n_leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
-        the race or won, ``chosen`` whether it won, and ``shrinkage`` how strongly its leaves are
-        drawn to the nodes above, in samples. Where a winner failed, ``failed`` says which: it had
-        more error when all samples were trained on, or no split, and gave way. Only errors of the
-        same ``n_folds`` can be compared.
+        in squared errors of the probabilities (Brier score), ``n_leaves`` the mean number of
+        leaves, ``n_folds`` the number of folds after which it left the race or won, ``chosen``
+        whether it won, and ``shrinkage`` how strongly its leaves are drawn to the nodes above, in
+        samples. Where a winner failed, ``failed`` says which: it had more error when all samples
+        were trained on, or no split, and gave way. Only errors of the same ``n_folds`` can be
+        compared.
     baseline_kept_ : bool
         Whether the fitted tree is not a trained one: the pruned greedy tree or a single leaf, which
         won; or, where nothing competed, the initial tree, as the training made it worse. If

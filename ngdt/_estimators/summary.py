@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto
 from ngdt._inspection.leaf_formulas import log_odds_tree
-from ngdt._training.choice import MIN_LOSS_LEAD
+from ngdt._training.choice import MIN_LEAD
 from ngdt._util.numbers import aligned, count, format_number
 from ngdt.initializers import (
     INITIALIZERS,
@@ -109,10 +109,10 @@ class SummarizesTree:
         if self._sample_summary.tree is not tree:
             return "\n".join([*sentences, *_one_label(self)])      # what follows is of another tree
         if _chosen(self):
-            by_probabilities = ", or better probabilities"
+            of_what = " of the Brier score" * is_classifier(self)
             compared = _competition(
                 self, "On held-out samples, the first one wins unless another has a clear lead, in "
-                f"standard errors{by_probabilities * hasattr(self, 'classes_')}:")
+                f"standard errors{of_what}:")
             sentences += [*compared, *_fewer_weights(self)] if compared else [
                 "It was not compared with other trees."]
         elif self.baseline_kept_ and not self.candidates_:
@@ -268,11 +268,15 @@ def _one_label(estimator):
 
 
 def _gave_way(estimator):
-    """The sentence on a linear model that was preferred, but is not clearly better than a tree."""
-    first, row = _candidates(estimator)[0], _chosen(estimator)
-    has_given_way = not is_classifier(estimator) and not first.get("failed") and (
-        first.get("n_leaves") == 1.0 < row.get("n_leaves", 1.0) and row["lead"] <= MIN_LOSS_LEAD)
-    return ["The first one is a linear model, which wins only with a clear lead."] * has_given_way
+    """The sentence on a first one that was not clearly worse, but is not the one that won."""
+    rows, row = _candidates(estimator), _chosen(estimator)
+    if rows[0].get("chosen") or row.get("lead", np.inf) > MIN_LEAD or any(
+            each.get("failed") for each in rows):
+        return []
+    if is_classifier(estimator):
+        return ["Errors tell little here: the log loss decided."]
+    return ["The first one is a linear model, which wins only with a clear lead."] * (
+        rows[0].get("n_leaves") == 1.0 < row.get("n_leaves", 1.0))
 
 
 def _fewer_weights(estimator):
@@ -299,8 +303,8 @@ def _kept(estimator):
         estimator.kind_.replace(",", ""))
     if _chosen(estimator):
         row, first = _chosen(estimator), _candidates(estimator)[0]
-        by_probabilities = row.get("lead", 1.0) <= 0.0 and (
-            row.get("log_loss", np.nan) < first.get("log_loss", np.nan))
+        by_probabilities = is_classifier(estimator) and (
+            row.get("error", 0.0) >= first.get("error", np.nan))
         why = "the training of the other one failed" if first.get("failed") else (
             f"it {'had better probabilities' if by_probabilities else 'was better'} than the tree "
             "that the optimizer trained")

@@ -12,7 +12,7 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LOSS_LEAD, Choice
+from ngdt._training.choice import MIN_LEAD, Choice
 from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -183,11 +183,9 @@ class _Race:
         choice.candidates.append(_SINGLE_LEAF)
         self._test_leaf(winner)
         if self.problem.loss.is_classifier and (
-                choice.lead(winner, _SINGLE_LEAF) <= policy.TELLING_LEAD):
+                choice.lead(winner, _SINGLE_LEAF, "error") <= policy.TELLING_LEAD):
             # Errors tell little, as where a class is so rare that it is hardly ever the likelier.
-            # The pruned tree has to be clearly better here, too.
-            ranked.sort(reverse=True, key=lambda each: choice.lead(each, winner, "log_loss")
-                        - MIN_LOSS_LEAD * (each.name == _PRUNED.name))
+            ranked = self._by_log_loss(ranked)
         winner, choice.alive = ranked[0], ranked[:1]
         # On as many folds as that needs. Of regression, log losses are errors.
         while not choice.lead(winner, _SINGLE_LEAF, "log_loss") > policy.MIN_LEAF_LEAD:
@@ -197,6 +195,17 @@ class _Race:
             self._shrink(winner)
             self._test_leaf(winner)
         return ranked
+
+    def _by_log_loss(self, ranked):
+        """Candidates by their log losses, of which those of a few rows with gross errors are huge.
+
+        So those come last that are worse than the winner by their squared errors, too. And the
+        pruned tree has to be clearly better here, too.
+        """
+        lead, winner, least = self.choice.lead, ranked[0], policy.MIN_LEAF_LEAD
+        return sorted(ranked, reverse=True, key=lambda each: (
+            lead(winner, each) <= least,
+            lead(each, winner, "log_loss") - least * (each.name == _PRUNED.name)))
 
     def _test_leaf(self, winner):
         """Test the single leaf on the folds that the winner was tested on."""
@@ -231,7 +240,7 @@ class _Race:
         while choice.go_on():
             pass
         # The winner may have found splits by now.
-        return ranked if has_splits(winner) or choice.lead(winner, split[0]) > MIN_LOSS_LEAD else (
+        return ranked if has_splits(winner) or choice.lead(winner, split[0]) > MIN_LEAD else (
             sorted(ranked, key=lambda each: each is not split[0]))
 
     def _tree(self, part, name):

@@ -25,6 +25,7 @@ from ngdt import (
 )
 from ngdt._util.numbers import format_number
 from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, RandomComplete
+from ngdt.losses import LogLoss
 from ngdt.optimizers import TAO, Annealed, Optimizer, OptimizerResult
 from ngdt.pruning import prune_at, refit_leaves
 
@@ -204,7 +205,7 @@ def competed(model, **columns):
 OF_FOLDS = "\nErrors of fewer n_folds are of fewer samples: compare leads instead."
 OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
 HEAD = ("On held-out samples, the first one wins unless another has a clear lead, in standard "
-        "errors, or better probabilities:\n")
+        "errors of the Brier score:\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
@@ -257,11 +258,19 @@ def test_summary_says_that_a_linear_model_gave_way():
     sentence = "\nThe first one is a linear model, which wins only with a clear lead." + OTHERWISE
     tree, linear = regression(optimizer=None), regression(max_depth=0, leaf="linear")
     for model, n_leaves, lead, has_given_way in (
-            (tree, 1.0, 0.9, True), (tree, 1.0, 1.1, False), (tree, 1.5, 0.9, False),
+            (tree, 1.0, 1.4, True), (tree, 1.0, 1.6, False), (tree, 1.5, 1.4, False),
             (linear, 1.0, 0.0, False)):
         text = competed(model, lead=[0.0, lead, -1.0, -1.0],
                         n_leaves=[n_leaves, model.get_n_leaves(), 2.0, 2.0])
         assert text.endswith(sentence) == has_given_way
+
+
+@pytest.mark.parametrize(("lead", "failed", "is_told"), [
+    (1.4, False, True), (-2.0, False, True), (1.6, False, False), (-2.0, True, False)])
+def test_summary_says_that_the_log_loss_decided(lead, failed, is_told):
+    text = competed(fitted(optimizer="tao"), lead=[0.0, lead, -1.0, -1.0],
+                    failed=[False, False, failed, False])
+    assert ("\nErrors tell little here: the log loss decided." in text) == is_told
 
 
 @pytest.mark.parametrize(("columns", "text"), [
@@ -301,7 +310,8 @@ def test_kept_score_bands_have_no_article():
 
 
 @pytest.mark.parametrize(("parameters", "text"), [
-    ({"optimizer": Doubled(-1.0)}, "A pruned greedy tree was kept: "),
+    # Of the default loss, leaves are shrunk, which makes them right.
+    ({"optimizer": Doubled(-1.0), "loss": LogLoss(0.5)}, "A pruned greedy tree was kept: "),
     ({"optimizer": Doubled(-1.0), "init": GREEDY}, "The initial tree was kept, a given tree: "),
 ])
 def test_fit_warns_if_it_does_not_return_what_was_asked_for(parameters, text):
