@@ -66,6 +66,9 @@ cdef class Ensemble:
     def __dealloc__(self):
         free(self._trees)
 
+    def __reduce__(self):
+        return Ensemble, (self.trees, self.is_classifier)
+
     def mean(self, Samples data not None, Py_ssize_t begin, Py_ssize_t end,
              double[:, ::1] out not None):
         """Write the mean prediction of the trees for the samples from `begin` to `end`.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class ForestExplanation(Explanation):
         return super()._goal(target)
 
     def _outputs_of(self, points):
-        return None, self._mean(points)
+        return None, self._mean(Samples(points))
 
     def _boundaries(self, goal):
         return [(tree.weights, tree.thresholds, np.abs(tree.thresholds)) for tree in self._trees]
@@ -152,7 +153,7 @@ class ExplainsForest(Explains):
             explanations.append(ForestExplanation(
                 context.prediction(outputs[i]), context, row, outputs[i],
                 _votes(context, by_tree[i]), base, np.mean(added, axis=0), ensemble.trees,
-                lambda points: self._mean(Samples(points), ensemble)))
+                partial(self._mean, ensemble=ensemble)))
         return explanations
 
 

@@ -1,5 +1,6 @@
 """Explanations of forests add up to the prediction; their changes lead to another one."""
 
+import pickle
 import re
 
 import numpy as np
@@ -244,6 +245,14 @@ def test_categories_and_gaps():
             assert model.predict(changed)[0] == change.prediction.value
             assert change.prediction.value != explanation.prediction.value
     assert "city Lima to Oslo: True" in str(model.explain(frame[:1])[0])
+
+
+def test_an_explanation_can_be_kept_in_a_file(iris):
+    explanation = oblique_forest(iris).explain(iris[0][:1])[0]
+    kept = pickle.loads(pickle.dumps(explanation))
+    assert str(kept) == str(explanation)
+    changes, others = (each.changes_of_one_column() for each in (kept, explanation))
+    assert [*map(str, changes)] == [*map(str, others)]
 
 
 def test_text(iris):
