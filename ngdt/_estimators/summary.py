@@ -261,10 +261,11 @@ def _one_label(estimator):
             estimator.classes_) < 2:
         return []
     first, *others = np.unique(tree.values.argmax(axis=1))
+    is_equal = getattr(estimator, "class_weight", None) is None
+    weights = "class_weight='balanced', or " * is_equal
     return [] if others else [
         f"All leaves predict {estimator.classes_.tolist()[first]!r}, with different probabilities.",
-        "For labels of rarer classes, see class_weight='balanced', or a threshold of "
-        "predict_proba."]
+        f"For labels of rarer classes, see {weights}a threshold of predict_proba."]
 
 
 def _gave_way(estimator):

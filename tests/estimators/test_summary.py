@@ -342,8 +342,9 @@ def test_a_tree_of_one_label_says_so():
     assert model.get_n_leaves() > 1
     assert set(model.predict(X)) == {"common"}
     assert "All leaves predict 'common'" in model.summary()
-    with pytest.warns(UserWarning, match="All leaves predict 0, with"):
-        ObliqueTreeClassifier(random_state=0).fit(X, (y == "rare").astype(int))
+    with pytest.warns(UserWarning, match="All leaves predict 0, with.*, see a threshold"):
+        ObliqueTreeClassifier(class_weight={0: 1.0}, random_state=0).fit(
+            X, (y == "rare").astype(int))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "All leaves" not in fitted(optimizer=None).summary()
