@@ -73,6 +73,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     that tells these apart then: quoted names as in standard SQL, and a collation of texts that
     minds case, which is not the default of MySQL and SQL Server.
 
+    SQLite takes a column that is called "true" or "false" for a constant where a query has a
+    subquery, as one of linear leaves: rename it in the table, and give `feature_names`.
+
     Examples
     --------
     >>> from ngdt import Tree
