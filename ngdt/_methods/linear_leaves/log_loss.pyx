@@ -12,6 +12,7 @@ from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 
 cdef enum:
     MEMORY = 10                 # pairs of steps and changes of the gradient
+    SLOTS = MEMORY + 1          # so that a step that makes no pair takes the place of none
     MAX_HALVINGS = 40
 cdef double SUFFICIENT = 1e-4   # share of the slope by which the loss must fall
 cdef double ROUNDING = 1e-14    # share of the loss within which losses count as equal
@@ -105,8 +106,8 @@ cdef class _Search:
         self.scores = np.empty_like(start)
         self.largest, self.total = np.empty((2, len(Z)))
         self.size, self.n_pairs = self.x.size, 0
-        self.steps, self.changes = np.empty((2, MEMORY, self.size))
-        self.product, self.alpha = np.empty((2, MEMORY))
+        self.steps, self.changes = np.empty((2, SLOTS, self.size))
+        self.product, self.alpha = np.empty((2, SLOTS))
 
     cdef double loss_and_gradient(self) noexcept nogil:
         """The loss at x; the gradient is left in its array."""
@@ -201,26 +202,26 @@ cdef class _Search:
         for p in range(self.size):
             d[p] = -(&self.gradient[0, 0])[p]
         for pair in range(self.n_pairs - 1, least - 1, -1):
-            p = pair % MEMORY
+            p = pair % SLOTS
             self.alpha[p] = ddot(
                 &self.size, &self.steps[p, 0], &every, d, &every) / self.product[p]
             factor = -self.alpha[p]
             daxpy(&self.size, &factor, &self.changes[p, 0], &every, d, &every)
         if self.n_pairs > 0:
-            p = (self.n_pairs - 1) % MEMORY
+            p = (self.n_pairs - 1) % SLOTS
             factor = self.product[p] / ddot(
                 &self.size, &self.changes[p, 0], &every, &self.changes[p, 0], &every)
             for p in range(self.size):
                 d[p] *= factor
         for pair in range(least, self.n_pairs):
-            p = pair % MEMORY
+            p = pair % SLOTS
             factor = self.alpha[p] - ddot(
                 &self.size, &self.changes[p, 0], &every, d, &every) / self.product[p]
             daxpy(&self.size, &factor, &self.steps[p, 0], &every, d, &every)
 
     cdef void _remember(self) noexcept nogil:
         """List the step, unless rounding has left no curvature along it."""
-        cdef int p = self.n_pairs % MEMORY, every = 1, j
+        cdef int p = self.n_pairs % SLOTS, every = 1, j
         for j in range(self.size):
             self.steps[p, j] = (&self.x[0, 0])[j] - (&self.x_before[0, 0])[j]
             self.changes[p, j] = (&self.gradient[0, 0])[j] - (&self.gradient_before[0, 0])[j]
