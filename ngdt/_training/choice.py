@@ -1,8 +1,8 @@
 """Choice between ways to make a tree, on samples that they were not trained on.
 
-Candidates are listed in the order of preference: one takes the place of those before it only if it
-is clearly better. Of several trees that are about equally good, the one with the least error on a
-few samples is so by luck, and no more accurate on others than one that is taken whatever the luck.
+The first candidate is preferred: another one takes its place only if it is clearly better. Of
+several trees that are about equally good, the one with the least error on a few samples is so by
+luck, and no more accurate on others than one that is taken whatever the luck.
 """
 
 from collections import defaultdict
