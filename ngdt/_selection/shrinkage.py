@@ -46,7 +46,7 @@ def shrunk_values(problem, tree, strengths):
     samples = problem.training_samples
     leaf = problem.apply(tree, samples)
     weight = problem.sample_weight[samples] / unit_of_weights(problem)
-    best = problem.fit_leaves(leaf, samples, tree.n_leaves).argmax(axis=1)
+    best = tree.values.argmax(axis=1)
     counts = sums_below(tree, class_weights(
         leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
     for shares in _shrunk(tree, counts, strengths):
