@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto
 from ngdt._inspection.leaf_formulas import log_odds_tree
-from ngdt._training.choice import MIN_LEAD
+from ngdt._training.choice import MIN_LEAD, PRUNED
 from ngdt._util.numbers import aligned, count, format_number
 from ngdt.initializers import (
     INITIALIZERS,
@@ -269,10 +269,15 @@ def _one_label(estimator):
 
 
 def _gave_way(estimator):
-    """The sentence on a first one that was not clearly worse, but is not the one that won."""
+    """The sentence on one that is not worse than the chosen one, but gave way to it."""
     rows, row = _candidates(estimator), _chosen(estimator)
-    if rows[0].get("chosen") or row.get("lead", np.inf) > MIN_LEAD or any(
-            each.get("failed") for each in rows):
+    lead = row.get("lead", np.inf)
+    if any(each.get("failed") for each in rows) or row.get("candidate") == "single leaf":
+        return []
+    if any(each["candidate"] == PRUNED and each.get("lead", -np.inf) > lead > MIN_LEAD
+           for each in rows):
+        return ["The pruned tree wins only with a clear lead over the best of the others, too."]
+    if rows[0].get("chosen") or lead > MIN_LEAD:
         return []
     if is_classifier(estimator):
         return ["Errors tell little here: the log loss decided."]
@@ -304,8 +309,8 @@ def _kept(estimator):
         estimator.kind_.replace(",", ""))
     if _chosen(estimator):
         row, first = _chosen(estimator), _candidates(estimator)[0]
-        by_probabilities = is_classifier(estimator) and (
-            row.get("error", 0.0) >= first.get("error", np.nan))
+        by_probabilities = is_classifier(estimator) and row["n_folds"] == first["n_folds"] and (
+            row["error"] >= first["error"])
         why = "the training of the other one failed" if first.get("failed") else (
             f"it {'had better probabilities' if by_probabilities else 'was better'} than the tree "
             "that the optimizer trained")

@@ -33,7 +33,7 @@ CONSTANT = Leaves("constant")
 
 
 def default_candidates(problem, leaves=CONSTANT):
-    """The trees that compete by default, list of `Candidate`, in the order of preference."""
+    """The trees that compete by default, list of `Candidate`, the preferred one first."""
     if leaves.kind == "linear":
         leaves.linear.check(problem)
     if node_type(problem.loss) is None:

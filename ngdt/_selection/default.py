@@ -12,7 +12,7 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LEAD, Choice
+from ngdt._training.choice import MIN_LEAD, PRUNED, Choice
 from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -20,7 +20,7 @@ from ngdt._util.stopped import Stopped
 from ngdt._util.validation import warn
 from ngdt.initializers import ModelTree
 
-_PRUNED, _SINGLE_LEAF = Candidate("pruned", "pruned"), Candidate("single leaf", SingleLeaf())
+_PRUNED, _SINGLE_LEAF = Candidate(PRUNED, "pruned"), Candidate("single leaf", SingleLeaf())
 _NO_SPLIT = (
     "min_samples_leaf or min_weight_fraction_leaf ({} samples) and min_samples_split ({}) allow no "
     "split of the {} samples outside of a fold: the model predicts the same for all rows. Choose "
@@ -133,7 +133,7 @@ class _Race:
         if isinstance(error, Stopped) and (is_early or self.training is not None):
             self._add(self.training or _PRUNED, error)
         if not is_early:
-            best = next(iter(choice.ranked()), _PRUNED)
+            best = self.training or next(iter(choice.ranked()), _PRUNED)
             name = "pruned" if self.greedy.folds else "initial"
             trees = choice.trees[best] or [self.greedy.tree_of_fold(name)]
             self._add(best, Stopped(trees[-1]))
@@ -152,7 +152,7 @@ class _Race:
         if failed:
             table["failed"] = [each in failed for each in self.choice.candidates]
         # These are not trained.
-        is_baseline = winner.name in (_PRUNED.name, _SINGLE_LEAF.name)
+        is_baseline = winner.name in (PRUNED, _SINGLE_LEAF.name)
         return TrainingResult(tree, history or {"optimizer": []}, is_baseline, table)
 
     def _why_constant(self, winner):
@@ -199,13 +199,13 @@ class _Race:
     def _by_log_loss(self, ranked):
         """Candidates by their log losses, of which those of a few rows with gross errors are huge.
 
-        So those come last that are worse than the winner by their squared errors, too. And the
-        pruned tree has to be clearly better here, too.
+        So those come last whose squared errors are larger than the winner's. And the pruned tree
+        has to be better than others by as much.
         """
-        lead, winner, least = self.choice.lead, ranked[0], policy.MIN_LEAF_LEAD
+        lead, winner, least = self.choice.lead, ranked[0], policy.MIN_LOG_LOSS_LEAD
         return sorted(ranked, reverse=True, key=lambda each: (
             lead(winner, each) <= least,
-            lead(each, winner, "log_loss") - least * (each.name == _PRUNED.name)))
+            lead(each, winner, "log_loss") - least * (each.name == PRUNED)))
 
     def _test_leaf(self, winner):
         """Test the single leaf on the folds that the winner was tested on."""
@@ -218,9 +218,8 @@ class _Race:
         """Find the shrinkage of the leaves of a candidate, and the losses with it."""
         choice = self.choice
         if all(takes_shrinkage(self.problem.loss, tree) for tree in choice.trees[each]):
-            self.strengths[each], shrunk = best_strength(choice.folds, choice.trees[each])
-            choice.scores[each] = [score._replace(error=before.error) for score, before in zip(
-                shrunk, choice.scores[each], strict=True)]
+            self.strengths[each], choice.scores[each] = best_strength(
+                choice.folds, choice.trees[each])
 
     def _splits_first(self, ranked):
         """The candidates, a tree with splits first, unless one without is clearly better.

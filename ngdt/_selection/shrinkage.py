@@ -12,7 +12,7 @@ from ngdt._selection.sample import unit_of_weights
 from ngdt._util.arrays import least, log_probabilities
 from ngdt.losses import LogLoss
 
-# Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the
+# Lead of the logarithm for the class that a leaf predicts where shrinkage makes another one the
 # likeliest: so much that single precision keeps it.
 _LEAD = 1e-4
 

@@ -20,6 +20,8 @@ from ngdt._util.arrays import power_of_two, standard_errors_saved
 MIN_LEAD = 1.5
 # Lead with which it has won, whatever the remaining folds may say.
 _FAR_LEAD = 5.0
+# Name of the pruned greedy tree, which is not trained as a whole.
+PRUNED = "pruned"
 
 
 class Choice:
@@ -29,7 +31,7 @@ class Choice:
     ----------
     candidates : list of Candidate
         Each has a `name`, and a method `make`, which takes a `Fold` and returns a `TrainingResult`.
-        In the order of preference.
+        The first one is preferred.
     folds : list of Fold
     deadline : Deadline
         For the trainings on folds.
@@ -67,17 +69,18 @@ class Choice:
     def ranked(self):
         """The candidates that were tested: the winner, and the others by their squared errors.
 
-        Of several that are clearly better than the first one, it is the one with the least error;
-        but the last of the list has to be clearly better than this one, too.
+        Of several that are clearly better than the first one, it is the one with the least squared
+        error; but the pruned tree has to be clearly better than this one, too.
         """
-        tested, last = [each for each in self.candidates if self.scores[each]], self.candidates[-1]
-        ranked = sorted(tested, key=lambda each: (
-            -len(self.scores[each]), self.mean_error(each, "square")[0]))
-        winners = [each for each in ranked if each in self.alive and self.wins(each)]
-        winner = next((each for each in winners if each is not last), self.first)
-        if last in winners and self.wins(last, winner):
-            winner = last
-        return sorted(ranked, key=lambda each: each is not winner)
+        square = {each: self.mean_error(each, "square")[0] for each in self.candidates
+                  if self.scores[each]}
+        winners = [each for each in self.alive if each in square and self.wins(each)]
+        winner = min((each for each in winners if each.name != PRUNED), key=square.get,
+                     default=self.first)
+        winner = next((each for each in winners if each.name == PRUNED and self.wins(each, winner)),
+                      winner)
+        return sorted(square, key=lambda each: (
+            each is not winner, -len(self.scores[each]), square[each]))
 
     def mean_error(self, candidate, of="error"):
         """Mean error of a candidate, and the standard error of the mean; NaN without folds."""

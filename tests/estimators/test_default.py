@@ -166,31 +166,67 @@ def test_probabilities_decide_where_errors_are_equal(no_leaf):
     assert table["chosen"] == [False, True, False]
 
 
-def winner_of(**n_wrong):
-    """Winner of candidates with squared errors of so many samples, and errors of the others.
+def choice_of(**n_wrong):
+    """Choice between candidates with squared errors of so many samples, and errors of the others.
 
-    A lead of so many samples is the square root of them, in standard errors.
+    A lead of so many samples is the square root of them, in standard errors. Log losses of samples
+    from 200 on are tenfold.
     """
     fold = SimpleNamespace(
         problem=SimpleNamespace(loss=LogLoss()), weight=np.ones(400), sums=lambda values: values)
-    choice = Choice([Candidate(name, None) for name in n_wrong], [fold], Deadline())
+    choice = Choice([Candidate(name, None) for name in n_wrong], 2 * [fold], Deadline())
     for each in choice.candidates:
-        square = (np.arange(400) < n_wrong[each.name]).astype(float)
-        choice.scores[each].append(Score(1.0 - square, square, square))
-    return choice.ranked()[0].name
+        square = np.isin(np.arange(400), n_wrong[each.name]).astype(float)
+        choice.scores[each].append(
+            Score(1.0 - square, square, np.where(np.arange(400) < 200, 1.0, 10.0) * square))
+    return choice
+
+
+def winner_of(**n_wrong):
+    return choice_of(**{name: range(n) for name, n in n_wrong.items()}).ranked()[0].name
 
 
 def test_of_several_that_are_clearly_better_the_least_squared_error_wins():
-    assert winner_of(first=30, second=10, third=9, last=30) == "third"
-    assert winner_of(first=30, second=10, third=10, last=30) == "second"
-    assert winner_of(first=11, second=10, third=10, last=30) == "first"
+    assert winner_of(first=30, second=10, third=9, pruned=30) == "third"
+    assert winner_of(first=30, second=10, third=10, pruned=30) == "second"
+    assert winner_of(first=11, second=10, third=10, pruned=30) == "first"
 
 
-@pytest.mark.parametrize(("fewer", "winner"), [(0, "second"), (2, "second"), (3, "last")])
-def test_the_last_one_has_to_be_clearly_better_than_all(fewer, winner):
-    assert winner_of(first=30, second=10, last=10 - fewer) == winner
+@pytest.mark.parametrize(("fewer", "winner"), [(0, "second"), (2, "second"), (3, "pruned")])
+def test_the_pruned_tree_has_to_be_clearly_better_than_the_best_of_the_others(fewer, winner):
+    assert winner_of(first=30, second=10, pruned=10 - fewer) == winner
+    assert winner_of(first=30, pruned=10 - fewer, second=10) == winner
     # One that is not clearly better than the first one does not hold a place.
-    assert winner_of(first=11, second=10, last=10 - fewer) == ("last" if fewer else "first")
+    assert winner_of(first=11, second=10, pruned=10 - fewer) == ("pruned" if fewer else "first")
+
+
+def test_one_more_fold_does_not_decide_between_winners():
+    """Ctrl-C came in the second fold, after the second candidate."""
+    choice = choice_of(first=range(30), second=range(10), third=range(2), pruned=range(30))
+    for each in choice.candidates[:2]:
+        choice.scores[each] *= 2
+    assert choice.ranked()[0].name == "third"
+
+
+@pytest.mark.parametrize(("names", "winner"), [
+    ("better one", "better"), ("one better", "better"), ("two better", "better"),
+    ("one pruned", "one"), ("two pruned", "pruned")])     # which has to be better by more
+def test_log_losses_decide_where_squared_errors_do_not_tell(names, winner):
+    """One and two samples have ten times the log loss of the others."""
+    choice = choice_of(better=range(20), one=[*range(17), 200], two=[*range(17), 200, 201],
+                       pruned=range(20))
+    by_name = {each.name: each for each in choice.candidates}
+    ranked = _default._Race._by_log_loss(
+        SimpleNamespace(choice=choice), [by_name[name] for name in names.split()])
+    assert ranked[0].name == winner
+
+
+def test_log_losses_count_for_nothing_where_squared_errors_are_larger():
+    """One sample, as with a gross error, has a larger log loss than nine others."""
+    choice = choice_of(one=[200], nine=range(9))
+    assert choice.values(choice.first, "log_loss").sum() == 10.0
+    ranked = _default._Race._by_log_loss(SimpleNamespace(choice=choice), choice.candidates)
+    assert ranked[0].name == "one"
 
 
 def test_candidates_that_are_no_better_leave_the_race(compete):
@@ -300,6 +336,16 @@ def test_a_race_of_large_data_has_some_of_the_samples(compete, monkeypatch):
     assert steps[0].seen[0][1].X.shape == (600, 1)
     assert finals[1].seen[0][1].X.shape == (1200, 1)
     assert result.tree.thresholds[0] == 0.1
+
+
+def test_ctrl_c_in_the_last_training_leaves_a_tree_of_the_winner(no_leaf, monkeypatch):
+    """Whatever made it win: log losses may, in place of squared errors."""
+    candidates = [Candidate("first", "initial", (Step(0.1),)),
+                  Candidate("winner", "initial", (Step(0.3),), (Step("interrupt"),))]
+    monkeypatch.setattr(_default._Race, "_ranked", lambda self: candidates[::-1])
+    with pytest.raises(Stopped) as caught:
+        best_tree(problem(300), candidates)
+    assert caught.value.candidates["chosen"] == [False, True]
 
 
 def test_ctrl_c_in_the_race_leaves_the_best_tree_of_the_folds(compete):

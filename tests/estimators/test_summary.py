@@ -270,6 +270,18 @@ def test_summary_says_that_the_log_loss_decided(lead, failed, is_told):
     text = competed(fitted(optimizer="tao"), lead=[0.0, lead, -1.0, -1.0],
                     failed=[False, False, failed, False])
     assert ("\nErrors tell little here: the log loss decided." in text) == is_told
+    # A single leaf wins as none of the others is better.
+    text = competed(fitted(optimizer="tao"), lead=[0.0, lead, -1.0, -1.0],
+                    candidate=["pruned", "single leaf", "tao C=1", "annealed depth=2"])
+    assert "the log loss" not in text
+
+
+@pytest.mark.parametrize(("lead", "is_told"), [(3.0, True), (1.9, False)])
+def test_summary_says_that_the_pruned_tree_gave_way(lead, is_told):
+    text = competed(fitted(optimizer="tao"), lead=[0.0, 2.0, -1.0, lead],
+                    candidate=["tao C=1", "tao C=0.1", "annealed depth=2", "pruned"])
+    sentence = "\nThe pruned tree wins only with a clear lead over the best of the others, too."
+    assert (sentence in text) == is_told
 
 
 @pytest.mark.parametrize(("columns", "text"), [
