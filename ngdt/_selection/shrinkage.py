@@ -43,10 +43,9 @@ def shrunk_values(problem, tree, strengths):
     ndarray, shape (n_leaves, n_classes)
         Logarithms of probabilities.
     """
-    samples = problem.training_samples
+    samples, best = problem.training_samples, tree.values.argmax(axis=1)
     leaf = problem.apply(tree, samples)
     weight = problem.sample_weight[samples] / unit_of_weights(problem)
-    best = tree.values.argmax(axis=1)
     counts = sums_below(tree, class_weights(
         leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
     for shares in _shrunk(tree, counts, strengths):

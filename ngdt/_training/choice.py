@@ -62,10 +62,6 @@ class Choice:
         n = min(len(one), len(two))
         return standard_errors_saved(two[:n], one[:n])
 
-    def wins(self, candidate, other=None):
-        """Return whether a candidate is clearly better than another one, the first by default."""
-        return self.lead(candidate, other) > MIN_LEAD
-
     def ranked(self):
         """The candidates that were tested: the winner, and the others by their squared errors.
 
@@ -74,11 +70,11 @@ class Choice:
         """
         square = {each: self.mean_error(each, "square")[0] for each in self.candidates
                   if self.scores[each]}
-        winners = [each for each in self.alive if each in square and self.wins(each)]
+        winners = [each for each in self.alive if each in square and self.lead(each) > MIN_LEAD]
         winner = min((each for each in winners if each.name != PRUNED), key=square.get,
                      default=self.first)
-        winner = next((each for each in winners if each.name == PRUNED and self.wins(each, winner)),
-                      winner)
+        winner = next((each for each in winners if each.name == PRUNED
+                       and self.lead(each, winner) > MIN_LEAD), winner)
         return sorted(square, key=lambda each: (
             each is not winner, -len(self.scores[each]), square[each]))
 
