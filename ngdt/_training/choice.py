@@ -48,7 +48,7 @@ class Choice:
         self.trees[candidate].append(tree)
         self.scores[candidate].append(score)
 
-    def values(self, candidate, of="error"):
+    def values(self, candidate, of):
         """Weighted values of the test samples of all folds that a candidate was tested on."""
         return np.concatenate([getattr(score, of) for score in self.scores[candidate]])
 
