@@ -46,6 +46,12 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{'.' * bool(hint)}{hint}")
         return found, unknown
 
+    def exit(self, status=0, message=None):
+        """End the process, as after `--help`; a pipe that is closed shows here, not later."""
+        if status == 0:
+            sys.stdout.flush()
+        super().exit(status, message)
+
     def error(self, message):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
 

@@ -1057,7 +1057,8 @@ def test_the_command_runs_as_installed(run, folder, monkeypatch):
     assert printed.getvalue() == expected
 
 
-@pytest.mark.parametrize("arguments", [["show", "wine.ngdt"], ["--print-completion", "bash"]])
+@pytest.mark.parametrize(
+    "arguments", [["show", "wine.ngdt"], ["--help"], ["--print-completion", "bash"]])
 def test_a_closed_pipe_is_no_error(arguments, folder, monkeypatch, capsys):
     """As in `ngdt show wine.ngdt | true`."""
     if "bash" in arguments:
