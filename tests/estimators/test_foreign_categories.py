@@ -26,7 +26,7 @@ def fitted(request):
 
 @pytest.mark.parametrize(("sex", "share", "shown"), [
     (np.char.upper(SEX), 100, "'MALE'"), (np.where(SEX == "male", 1, 0), 100, "1"),
-    (pd.Series([None] * 40, dtype=str), 100, "nan"), (["male", "other"], 50, "'other'"),
+    (pd.Series([np.nan] * 40, dtype=str), 100, "nan"), (["male", "other"], 50, "'other'"),
     (pd.Categorical(["other"] * 40), 100, "'other'"), ([0], 100, "0"), (["other"], 100, "'other'"),
     (np.where(np.arange(40) < 3, "other", SEX), 8, "'other'"),
     (["MALE", "FEMALE"] * 3, 100, "'MALE'")])
