@@ -5,7 +5,6 @@ import os
 import re
 import sys
 import warnings
-from contextlib import suppress
 from functools import cache
 
 from ngdt._util.validation import did_you_mean
@@ -64,10 +63,13 @@ def make_parser():
         "--traceback", action="store_true", help="show where an error was raised, for bug reports")
     # shtab writes a script that needs no Python. With argcomplete or click, each Tab would import
     # this package and scikit-learn, which takes seconds.
-    with suppress(ImportError):
+    option, what = "--print-completion", "print completions for a shell"
+    try:
         import shtab
-
-        shtab.add_argument_to(parser, "--print-completion", help="print completions for a shell")
+    except ImportError:
+        parser.add_argument(option, type=_missing, metavar="SHELL", help=what)
+    else:
+        shtab.add_argument_to(parser, option, help=what)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         command = commands.add_parser(
@@ -76,6 +78,10 @@ def make_parser():
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
+
+
+def _missing(shell):
+    raise argparse.ArgumentTypeError('needs shtab: python -m pip install "ngdt[cli]"')
 
 
 def main(argv=None):

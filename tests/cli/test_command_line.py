@@ -1016,6 +1016,8 @@ def test_packages_that_are_missing_are_named(mistake, monkeypatch):
     assert 'pip install "ngdt[cli]"' in mistake("predict", "wine.ngdt", "wine.csv")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert 'pip install "ngdt[plot]"' in mistake("show", "wine.ngdt", "-f", "png")
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert 'needs shtab: python -m pip install "ngdt[cli]"' in mistake("--print-completion", "bash")
 
 
 def test_commands_are_completed(capsys):
