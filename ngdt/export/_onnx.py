@@ -41,9 +41,9 @@ def export_onnx(model, *, dtype="float"):
         If the labels are neither all strings nor all integers of int64.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if numbers of the model
-        are too large for `dtype`, or if labels or categories have no place in ONNX: a string with
-        a null character or a surrogate, an empty one beside missing values, or a category that is
-        infinite, or a number that a double cannot be.
+        are too large for `dtype`, other than limits of single features, or if labels or categories
+        have no place in ONNX: a string with a null character or a surrogate, an empty one beside
+        missing values, or a category that is infinite, or a number that a double cannot be.
 
     Notes
     -----

@@ -179,20 +179,22 @@ class GraphBuilder:
         return self._add("Cast", [leaves], to=TensorProto.INT64)
 
     def _splits(self):
-        """Weights and thresholds of all nodes; splits on one feature decide without rounding."""
+        """Weights and thresholds of all nodes; splits on one feature decide without rounding.
+
+        A limit of one feature that is below all numbers of the type is minus infinity.
+        """
         trees = self._model.trees
         weights = np.concatenate([tree.dense_weights() for tree in trees])
-        thresholds = np.concatenate([tree.thresholds for tree in trees])
+        limits = np.concatenate([tree.thresholds for tree in trees])
         if not len(weights):        # Gemm needs a node
-            weights, thresholds = np.zeros((1, self._model.n_features)), np.zeros(1)
-        limits = thresholds.astype(self._numpy_type)
+            weights, limits = np.zeros((1, self._model.n_features)), np.zeros(1)
         for node in np.flatnonzero(np.count_nonzero(weights, axis=1) == 1):
             (feature,) = np.flatnonzero(weights[node])
-            limit = exact_limit(abs(weights[node, feature]), thresholds[node])
+            limit = exact_limit(abs(weights[node, feature]), limits[node])
             if limit is not None:
                 weights[node] = np.sign(weights[node])
                 limits[node] = _rounded_down(limit, self._numpy_type)
-        return weights, limits
+        return weights, rounded(limits, self._numpy_type)
 
     def _labels(self):
         """The labels, as strings or as int64."""
@@ -257,7 +259,8 @@ def inputs_of(model, dtype, outputs):
 
 
 def _rounded_down(value, dtype):
-    nearest = dtype(value)
+    with np.errstate(over="ignore"):
+        nearest = dtype(value)
     return nearest if nearest <= value else np.nextafter(nearest, dtype(-np.inf))
 
 

@@ -115,6 +115,18 @@ def test_splits_on_one_feature_do_not_round(dtype):
         np.testing.assert_array_equal(found, tree.predict(X))
 
 
+@pytest.mark.parametrize("weight", [1.0, -1e-3])
+def test_limits_of_one_feature_may_be_beyond_its_type(weight):
+    """No sample of float32 is there, so that the split decides as in Python all the same."""
+    X = np.finfo(np.float32).max * np.array([[-1.0], [0.0], [1.0]], dtype=np.float32)
+    for threshold in (1e39, -1e39):
+        tree = Tree([[weight]], [threshold], [~0], [~1], [[0.0], [1.0]])
+        np.testing.assert_array_equal(run(export_onnx(tree), X)[0], tree.predict(X))
+    tree = Tree([[weight, 1.0]], [1e39], [~0], [~1], [[0.0], [1.0]])
+    with pytest.raises(ValueError, match="too large for float: use dtype='double'"):
+        export_onnx(tree)
+
+
 @DTYPES
 def test_gaps_are_filled_as_the_model_does(dtype):
     rng = np.random.default_rng(0)
