@@ -63,6 +63,8 @@ class _Job:
 
     def run(self, problem, fitted):
         """Train the tree, and leave it where it is found after Ctrl-C or an error."""
+        if isinstance(problem, _InStoreOfRay):      # joblib calls a single job itself
+            problem = problem.problem
         self.is_running = True
         try:
             self.tree = self._train(problem, fitted)
@@ -107,6 +109,29 @@ class _Job:
                            monotonic() - begin, result if self.is_stored else None)
 
 
+def _backend():
+    return get_active_backend(prefer="threads")[0]
+
+
+class _InStoreOfRay:
+    """A problem that is sent to Ray once, not with each tree.
+
+    Its pool of processes would do so itself, but looks for a class that joblib lacks since 1.3.
+    """
+
+    def __init__(self, problem):
+        import ray
+
+        self.problem, self._get, self._reference = problem, ray.get, ray.put(problem)
+
+    def __reduce__(self):
+        return self._get, (self._reference,)
+
+
+def _sent_once(problem):
+    return _InStoreOfRay(problem) if type(_backend()).__module__.startswith("ray.") else problem
+
+
 class Growth:
     """The trees of a forest that have been trained so far.
 
@@ -132,7 +157,7 @@ class Growth:
         stop, control = Event(), self.problem.control
         jobs, deadline = self._jobs(plan, stop), control.deadline
         # Other machines get the problem once, as it is the same for all trees.
-        shared = self.problem.replace(n_jobs=1, control=Control(deadline))
+        shared = _sent_once(self.problem.replace(n_jobs=1, control=Control(deadline)))
         calls = (delayed(job.run)(shared, self.fitted)
                  for job in self._with_time(jobs))
         self.tasks.begin_part(what, "tree", len(jobs))
@@ -175,11 +200,10 @@ class Growth:
 
     def _parallel(self, n_trees):
         """The backend of joblib: trees one by one, unless it has them only all at once."""
-        backend, _ = get_active_backend(prefer="threads")
         # It starts as many threads as it is told to, which takes long for thousands.
         return Parallel(
             min(self.problem.n_jobs, n_trees), prefer="threads", pre_dispatch="n_jobs",
-            batch_size=1, return_as="generator" if backend.supports_return_generator else "list")
+            batch_size=1, return_as="generator" if _backend().supports_return_generator else "list")
 
     def _add(self, tree, candidate):
         """Keep a tree, unless Ctrl-C ended its training and there are others."""
