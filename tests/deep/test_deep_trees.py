@@ -244,6 +244,22 @@ def test_same_seed_same_tree(halves):
     np.testing.assert_array_equal(first.features(X), second.features(X))
 
 
+@pytest.mark.parametrize("parameters", [
+    {}, {"split": NETWORK}, {"trunk": CNN((8,), kernel_size=3, hidden=16, n_outputs=4)}], ids=str)
+def test_the_default_type_of_pytorch_makes_no_difference(parameters, halves):
+    X, y = (each[:200] for each in halves[:2])
+    model = quick(input_shape=(1, 8, 8), **parameters).fit(X, y)
+    torch.set_default_dtype(torch.float64)
+    try:
+        other = clone(model).fit(X, y)
+        assert other.tree_ == model.tree_
+        np.testing.assert_array_equal(other.features(X), model.features(X))
+        np.testing.assert_array_equal(other.apply(X), model.apply(X))
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.parametrize("optimizer", [
     in_large_batches(100, learning_rate=0.02),
     EndToEnd(epochs=20, learning_rate=0.02, batch_size=100)])

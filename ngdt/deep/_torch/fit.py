@@ -47,15 +47,17 @@ class Fitted(NamedTuple):
 
 @contextmanager
 def torch_settings(problem):
-    """Set threads and seed of PyTorch by a problem, inside of a block (context manager)."""
-    n_threads = torch.get_num_threads()
+    """Set threads, seed and default type of PyTorch, inside of a block (context manager)."""
+    n_threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     torch.set_num_threads(problem.n_jobs)
+    torch.set_default_dtype(torch.float32)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(problem.random_state)
             yield
     finally:
         torch.set_num_threads(n_threads)
+        torch.set_default_dtype(dtype)
 
 
 def fit_tree(problem, inputs, split, trunk, optimizer, stump):

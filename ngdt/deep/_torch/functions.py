@@ -213,4 +213,4 @@ def rebuilt(factory, inputs, weights, parameter):
     except RuntimeError as error:
         raise ValueError(
             f"{parameter} makes a module other than the fitted one: {error}") from error
-    return module
+    return module.float()       # PyTorch may have another default type
