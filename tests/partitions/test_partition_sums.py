@@ -93,9 +93,10 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
         return
     fitted, expected = sums.fit_leaves(tree), problem.refit_leaves(tree)
     assert_allclose(fitted.values, expected.values, atol=1e-12)
-    if weights[1].any():
-        assert_allclose(sums.mean_error(expected), np.average(
-            problem.errors(expected, samples), weights=weights[1]), atol=1e-9)
+    if not weights[1].any():
+        return
+    assert_allclose(sums.mean_error(expected), np.average(
+        problem.errors(expected, samples), weights=weights[1]), atol=1e-9)
     held_out = problem.validation_samples
     scores = [Score.of_tree(problem, each, held_out, weights[1][held_out])
               for each in (tree, fitted)]
