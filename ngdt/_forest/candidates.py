@@ -76,9 +76,13 @@ def _class_candidates(problem, p, finish):
         found = [_annealed(problem, p, finish)]
         if not sparse.issparse(problem.X) and not _is_large(problem):
             found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
-    return [*found,
-            Candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
-            Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
+    found += [Candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
+              Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
+    # Where few of many features matter, most nodes of random trees try none of them.
+    try_all = _try_all(p)
+    if try_all.n_candidates > random.n_candidates:
+        found.append(Candidate("random, all", try_all, finish))
+    return found
 
 
 def _regression_candidates(problem, p, leaves, finish):
@@ -112,11 +116,17 @@ def _random_trees(problem, p):
         return (RandomOblique(max(n_candidates, policy.MIN_CANDIDATES),
                               n_nonzero=min(policy.N_NONZERO, p)),
                 RandomOblique(n_candidates, n_nonzero=1))
-    # More splits to choose from were better than for classification. With one feature each, as
-    # many features as random forests try, but drawn with repetition.
-    return (RandomOblique(policy.N_REGRESSION_CANDIDATES,
-                          n_nonzero=min(policy.N_REGRESSION_NONZERO, p)),
-            RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1))
+    # More splits to choose from were better than for classification.
+    return RandomOblique(policy.N_REGRESSION_CANDIDATES,
+                         n_nonzero=min(policy.N_REGRESSION_NONZERO, p)), _try_all(p)
+
+
+def _try_all(p):
+    """Initializer of splits on one feature each, of which a node tries as many as there are.
+
+    They are drawn with repetition, so that trees differ.
+    """
+    return RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1)
 
 
 def _tao(problem):

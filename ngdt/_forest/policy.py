@@ -7,9 +7,12 @@ the deadline.
 # --- who competes ---------------------------------------------------------------------------------
 
 # Number of features of a random oblique split of classes, and least number of those that are tried;
-# the same for regression, and largest number of axis-aligned splits that are tried there.
+# the same for regression.
 N_NONZERO, MIN_CANDIDATES = 3, 5
-N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES = 2, 40, 100
+N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES = 2, 40
+# Largest number of axis-aligned splits that are tried where all features are. For classes, squared
+# errors on 19 tables were 0.0012 +- 0.0009 less with such trees, by 0.013 on churn.
+MAX_FEATURES = 100
 # Largest number of levels of trees that are trained with linear leaves, and penalty on the slopes.
 # With 5 levels, a penalty of 3 and the usual decay, forests were worse on all of 12 sets.
 MAX_LINEAR_DEPTH, SLOPE_PENALTY = 6, 1.0

@@ -141,8 +141,8 @@ def test_forest_candidates():
     problem = make_problem(X, y)
     kinds = forest_candidates(problem)
     assert [kind.name for kind in kinds] == [
-        "annealed", "annealed, mixed", "tao", "random oblique", "random"]
-    first, mixed, tao, oblique, random = kinds
+        "annealed", "annealed, mixed", "tao", "random oblique", "random", "random, all"]
+    first, mixed, tao, oblique, random, try_all = kinds
     assert isinstance(first.init, RandomComplete)
     assert isinstance(first.optimizers[0], Annealed)
     assert first.optimizers[0].q < Annealed().q
@@ -151,9 +151,12 @@ def test_forest_candidates():
     assert isinstance(tao.optimizers[0], TAO)
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
+    assert (try_all.init.n_candidates, try_all.init.n_nonzero) == (25, 1)
+    assert forest_candidates(problem, n_columns=2)[-1].name == "random, all"
+    assert forest_candidates(problem, n_columns=1)[-1].name == "random"
     sparse_kinds = forest_candidates(problem.replace(X=sparse.csr_array(X)))
     assert [kind.name for kind in sparse_kinds] == [
-        "annealed", "tao", "random oblique", "random"]
+        "annealed", "tao", "random oblique", "random", "random, all"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
     assert isinstance(forest_candidates(wide)[0].optimizers[0], SSGD)
 
@@ -236,6 +239,16 @@ def test_products_of_features_are_left_to_linear_leaves():
     share = dict(zip(*map(model.candidates_.get, ("candidate", "share")), strict=True))
     assert share["annealed, linear"] + share["model tree"] > 0.5
     assert model.score(X[200:], y[200:]) > 0.75
+
+
+@pytest.mark.usefixtures("few_trial_trees")
+def test_few_of_many_features_are_left_to_trees_that_try_all():
+    X = np.random.default_rng(0).normal(size=(400, 80))
+    y = (X[:, :3] > 0.0) @ [1, 2, 4]
+    model = ObliqueForestClassifier(8, random_state=0).fit(X[:300], y[:300])
+    n_trees = dict(zip(model.candidates_["candidate"], model.candidates_["n_trees"], strict=True))
+    assert n_trees["random, all"] >= 6
+    assert model.score(X[300:], y[300:]) > 0.9
 
 
 @BOTH
