@@ -34,7 +34,8 @@ class ClassGoal:
     def conditions(self, tree, leaf):
         """Sets of inequalities ``slopes @ z <= limits``; a sample of a leaf has to meet one set.
 
-        A class is the most probable one if its logit exceeds those of all classes not wanted.
+        A class is predicted if its logit exceeds those of all classes not wanted, or equals those
+        of later ones.
 
         Parameters
         ----------
@@ -47,14 +48,14 @@ class ClassGoal:
         slopes : ndarray of shape (n_conditions, n_features)
         limits, size : ndarray of shape (n_conditions,)
             The limits, and the size of the numbers that they are differences of.
-        is_strict : bool
+        is_strict : bool or ndarray of bool, shape (n_conditions,)
             Whether equality does not suffice.
         """
         values, slopes = tree.values[leaf], tree.slopes[leaf]
+        others = np.flatnonzero(~self.wanted)
         for k in np.flatnonzero(self.wanted):
-            others = values[~self.wanted]
-            yield (slopes[~self.wanted] - slopes[k], values[k] - others,
-                   np.abs(values[k]) + np.abs(others), True)
+            yield (slopes[others] - slopes[k], values[k] - values[others],
+                   np.abs(values[k]) + np.abs(values[others]), others < k)
 
 
 class RangeGoal:

@@ -335,6 +335,15 @@ def test_classes_that_tie():
     assert 0 < change.distance < 1e-12
 
 
+@pytest.mark.parametrize("values", [[0.5, 0.5, 0.0], [-0.5, -0.5, -1.0]])
+def test_a_linear_leaf_of_classes_that_tie_predicts_the_first(values):
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0, 1.0, 0.0], values], np.zeros((2, 3, 1)))
+    explanation = model_of(tree).explain([[-1.0]])[0]
+    change = explanation.smallest_change(within_range=False)
+    assert (explanation.prediction.value, change.prediction.value) == (1, 0)
+    assert change.sample == pytest.approx(0.0, abs=0.1)
+
+
 @pytest.mark.parametrize("unit", [2.0**-560, 2.0**560])
 def test_numbers_whose_squares_are_none_have_more_than_two_values(unit):
     X = np.random.default_rng(0).normal(size=(100, 2))
