@@ -120,6 +120,8 @@ def test_weights_are_repetitions(node):
 
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=60), st.integers(1, 10))
+@example([0, 1, 1, 1], 1)       # the only cut has one sample below it
+@example([0, 1, 2, 2], 1)       # one cut is at the quantile, another below it
 def test_cuts_are_next_to_the_quantiles(z, n_cuts):
     z = np.sort(np.array(z, dtype=float))[:, None]
     _, n_left = splits.split_errors(
