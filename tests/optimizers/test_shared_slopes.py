@@ -393,3 +393,16 @@ def test_pruned_forests_stay_monotone(kind):
         sum(tree.get_n_leaves() for tree in each) for each in (pruned, forest))
     assert 1 < n_leaves < n_before
     assert shares_slopes(pruned[0].tree_)
+
+
+@pytest.mark.parametrize("kind", [ObliqueTreeRegressor, ObliqueTreeClassifier])
+def test_features_far_from_zero_need_no_scaling(kind):
+    random = np.random.default_rng(0)
+    X = random.integers(-9, 10, (100, 3)).astype(float)
+    y = X[:, 0] + X[:, 1] + random.normal(size=100)
+    y, answer = (y, "predict") if kind is ObliqueTreeRegressor else (y > 0, "predict_proba")
+    model = kind(1, init="info_gain", optimizer=None, leaf="linear", standardize=False,
+                 monotonic_cst=[1, 0, 0], random_state=0)
+    shifted = X + 2.0**30 * np.eye(3)[1]
+    near, far = (getattr(model.fit(each, y), answer)(each) for each in (X, shifted))
+    np.testing.assert_allclose(far, near, atol=1e-5)

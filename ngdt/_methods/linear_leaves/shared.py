@@ -87,6 +87,8 @@ def _step(tree, by_leaf, data, y, weight, penalty, pseudo_count):
     """Constants and slopes, ndarray of shape (1, 1, n_features), for squared errors."""
     data, problem = copy(data), data.problem
     data.y, data.weight = y, weight
+    # Only deviations count: those of numbers far from zero would be lost in their squares.
+    data.center = problem.winsorized.moments.mean[data.features]
     m, p = tree.n_internal, len(data.features)
     squares, zy = np.zeros((p, p)), np.zeros(p)
     with one_blas_thread:
