@@ -44,7 +44,7 @@ def split(name, seed, rows="all"):
     """Training and test samples of a data set: X, y, X_test, y_test."""
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
-        return _shuffled_fifth(X.astype(np.float32), y, seed)
+        return hold_out(X.astype(np.float32), y, seed)
     data = _read(name, seed)
     return _strict(name, data, seed) if rows == "strict" else data
 
@@ -64,7 +64,7 @@ def _read(name, seed):
         X, y, test = data["X"], data["y"], data["test"][seed]
         return X[~test], y[~test], X[test], y[test]
     else:
-        X, y, X_test, y_test = _shuffled_fifth(data["X"], data["y"], seed)
+        X, y, X_test, y_test = hold_out(data["X"], data["y"], seed)
     if name not in REGRESSION:
         X, X_test = (np.ascontiguousarray(each, dtype=np.float32) for each in (X, X_test))
     return X, y, X_test, y_test
@@ -128,7 +128,8 @@ def _strict(name, data, seed):
     return X, y, X_test, y_test
 
 
-def _shuffled_fifth(X, y, seed):
+def hold_out(X, y, seed):
+    """All but a fifth of the samples, drawn at random, and that fifth: X, y, X_test, y_test."""
     X, X_test, y, y_test = train_test_split(
         X, y, test_size=0.2, random_state=seed, stratify=y if y.dtype.kind == "i" else None)
     return X, y, X_test, y_test

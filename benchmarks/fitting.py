@@ -6,10 +6,8 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 
-# Share of the training samples on which candidates are compared.
-VALIDATION = 0.2
+from benchmarks.data import hold_out
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,6 @@ def latency(predict, X, calls=30):
     """Median CPU seconds of a prediction for one row of an array or a data frame."""
     numbers, rows = np.arange(calls) % len(X), getattr(X, "iloc", X)
     return float(np.median([seconds_of(partial(predict, rows[[i]])) for i in numbers]))
-
-
-def hold_out(X, y, seed):
-    """Training samples, and those of them on which choices are made: X, y, X_val, y_val."""
-    X, X_val, y, y_val = train_test_split(
-        X, y, test_size=VALIDATION, random_state=seed, stratify=y if y.dtype.kind == "i" else None)
-    return X, y, X_val, y_val
 
 
 def chosen(candidates, X, y, seed):

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.data import TITLES, split
+from benchmarks.data import TITLES, hold_out, split
 from benchmarks.figures import accuracy_by_depth, accuracy_by_evaluations, smooth_weights
-from benchmarks.fitting import FIELDS, Fit, hold_out, result
+from benchmarks.fitting import FIELDS, Fit, result
 from benchmarks.models import METHODS, tree
 from benchmarks.runner import Benchmark, write_table
 from ngdt import ObliqueForestClassifier

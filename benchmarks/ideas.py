@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.data import TITLES, split
-from benchmarks.fitting import Fit, hold_out
+from benchmarks.data import TITLES, hold_out, split
+from benchmarks.fitting import Fit
 from benchmarks.models import tree
 from benchmarks.record import DEPTHS, present_depths
 from benchmarks.runner import Benchmark, write_table
