@@ -93,7 +93,7 @@ def run(data, share, method):
             model, X, y, test = fitted(data, share, METHODS[method], k)
             leaves.append(n_leaves(model))
             if method == "calibrated":
-                model = calibrated(model, X[~test], y[~test], 0)
+                model = calibrated(model, X[~test], y[~test])
         # A class may be absent from the training part.
         p = np.zeros((test.sum(), y.max() + 1))
         p[:, model.classes_] = model.predict_proba(X[test])

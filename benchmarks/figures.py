@@ -167,7 +167,7 @@ def accuracy_by_components(rows, folder):
         margin = max(0.0, (3 - (high - low)) / 2)
         ax.set_ylim(low - margin, high + margin)
         _plain(ax)
-    _label_row(figure, "test accuracy, %")
+    _label_row(figure)
     figure.savefig(folder / "kernels.png", dpi=110)
 
 
@@ -192,7 +192,7 @@ def accuracy_by_evaluations(rows, folder):
         ax.set(title=TITLES[name], xlabel="splits that a sample passes", xscale="log")
         ax.margins(0.12)
         _plain(ax)
-    _label_row(figure, "test accuracy, %", title="numbers: trees of the forest")
+    _label_row(figure, title="numbers: trees of the forest")
     figure.savefig(folder / "load.png", dpi=110)
 
 
@@ -351,9 +351,9 @@ def _row_of_panels(rows, width, height):
     return figure, dict(zip(names, figure.subplots(1, len(names), squeeze=False)[0], strict=True))
 
 
-def _label_row(figure, label, title=None):
+def _label_row(figure, title=None):
     """Name the vertical axis, and the lines below all panels."""
-    figure.axes[0].set_ylabel(label)
+    figure.axes[0].set_ylabel("test accuracy, %")
     lines = {}
     for ax in figure.axes:
         lines |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))

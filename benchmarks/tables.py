@@ -131,10 +131,10 @@ def lines_of(rows):
                 for method in methods}}
 
 
-def paired(rows, method="default", other="pruned"):
-    """Mean difference per data set, its standard error, and the number of folds."""
+def paired(rows):
+    """Mean lead over the pruned tree per data set, its standard error, and the number of folds."""
     scores = by_fold(rows)
-    difference = (scores[method] - scores[other]).groupby("data", sort=False)
+    difference = (scores["default"] - scores["pruned"]).groupby("data", sort=False)
     return pd.DataFrame({
         "difference": difference.mean(), "standard_error": difference.sem(),
         "folds": difference.size()})
