@@ -31,12 +31,11 @@ from ngdt.testing.strategies import problems, trees
 TRUE = st.just(True)
 
 
-def wide(share, p, dtype=np.float64, m=3, seed=0):
+def wide(share, p, dtype=np.float64):
     """Dense weights of some density in a chain, and samples."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(rng.random((m, p)) < share, rng.normal(size=(m, p)), 0.0)
-    nodes = np.arange(m)
-    tree = Tree(weights, 0.1 * rng.normal(size=m), ~nodes, [*nodes[1:], ~m], np.zeros((m + 1, 1)))
+    rng = np.random.default_rng(0)
+    weights = np.where(rng.random((3, p)) < share, rng.normal(size=(3, p)), 0.0)
+    tree = Tree(weights, 0.1 * rng.normal(size=3), [~0, ~1, ~2], [1, 2, ~3], np.zeros((4, 1)))
     return tree, np.where(rng.random((7, p)) < 0.6, rng.normal(size=(7, p)), 0.0).astype(dtype)
 
 

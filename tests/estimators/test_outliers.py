@@ -21,10 +21,10 @@ from ngdt.optimizers import SGD, SSGD, Annealed
 from ngdt.pruning import refit_leaves
 
 
-def with_gross_errors(X, n=3, seed=0):
-    """Half of the values of some rows moved by 1000 standard deviations."""
+def with_gross_errors(X, seed=0):
+    """Half of the values of three rows moved by 1000 standard deviations."""
     random, X = np.random.default_rng(seed), X.copy()
-    for i in random.choice(len(X), n, replace=False):
+    for i in random.choice(len(X), 3, replace=False):
         moved = random.random(X.shape[1]) < 0.5
         X[i, moved] += random.choice([-1000.0, 1000.0], moved.sum()) * X.std(axis=0)[moved]
     return X

@@ -14,10 +14,10 @@ from ngdt.optimizers import Annealed
 SHORT = {"max_depth": 5, "random_state": 0, "init": "random_complete"}
 
 
-def streamed(estimator, X, y, n_passes=4, size=300, **first):
+def streamed(estimator, X, y, n_passes=4, **first):
     """The estimator after `n_passes` over parts of the samples."""
-    for start in [*range(0, len(X), size)] * n_passes:
-        estimator.partial_fit(X[start:start + size], y[start:start + size], **first)
+    for start in [*range(0, len(X), 300)] * n_passes:
+        estimator.partial_fit(X[start:start + 300], y[start:start + 300], **first)
     return estimator
 
 

@@ -19,10 +19,10 @@ from ngdt.testing.strategies import dyadics
 QUANTILES = np.linspace(0.0, 1.0, 17)
 
 
-def of_numpy(y, weight, quantiles=QUANTILES):
+def of_numpy(y, weight):
     """Quantiles of targets that are repeated as often as their weights say."""
     repeated = np.repeat(y, weight.astype(int), axis=0)
-    return np.quantile(repeated, quantiles, axis=0, method="averaged_inverted_cdf")
+    return np.quantile(repeated, QUANTILES, axis=0, method="averaged_inverted_cdf")
 
 
 @st.composite

@@ -266,9 +266,9 @@ def test_gaps_are_the_mean_and_an_indicator(seed, dtype, form):
     assert encoded.dtype == dtype
 
 
-def with_gaps(kind, n_gaps, seed=2, n=600):
+def with_gaps(kind, n_gaps, n=600):
     """Two useful columns and one of noise, in which some training samples have gaps."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(2)
     a, b = rng.normal(size=(2, 3 * n))
     noise = rng.normal(size=3 * n) if kind == "number" else rng.choice(["x", "y", "z"], 3 * n)
     frame = pd.DataFrame({"a": a, "b": b, "noise": noise})

@@ -131,9 +131,9 @@ def test_splitter_takes_samples_with_weight_only(rows):
 # --- against scikit-learn -------------------------------------------------------------------------
 
 
-def continuous_data(n_classes=3):
+def continuous_data():
     X, y = datasets.make_classification(
-        3000, 8, n_informative=5, n_classes=n_classes, flip_y=0.2, random_state=0)
+        3000, 8, n_informative=5, n_classes=3, flip_y=0.2, random_state=0)
     return X.astype(np.float32), y
 
 

@@ -250,8 +250,8 @@ def test_models_are_ridge_regression_from_the_prior(node, penalty):
     np.testing.assert_allclose(value, np.ravel(model.intercept_), atol=1e-7)
 
 
-def roof(n=400, seed=0):
-    random = np.random.default_rng(seed)
+def roof(n=400):
+    random = np.random.default_rng(0)
     X = random.uniform(-1, 1, (n, 3))
     return X, np.abs(X[:, 1] - 0.2) + 0.01 * random.normal(size=n)
 

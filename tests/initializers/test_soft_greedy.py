@@ -27,10 +27,9 @@ def iris(**fields):
     return classification(*load_iris(return_X_y=True), **fields)
 
 
-def oblique(n=400, p=5, seed=0, **fields):
+def oblique(n=400, p=5, **fields):
     """Two classes on the sides of a plane that no axis is near."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, p))
+    X = np.random.default_rng(0).normal(size=(n, p))
     return classification(X, X.sum(axis=1) > 0, **fields)
 
 

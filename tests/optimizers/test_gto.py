@@ -33,11 +33,11 @@ from reference.gto import (
 
 
 @st.composite
-def points(draw, *, min_internal=1):
+def points(draw):
     """A small tree of two or three classes, and points with labels and weights."""
     n, p, k = draw(st.integers(1, 6)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
     tree = draw(trees(
-        n_internal=st.integers(min_internal, 5), n_features=st.just(p), n_outputs=st.just(k)))
+        n_internal=st.integers(1, 5), n_features=st.just(p), n_outputs=st.just(k)))
     halves = st.integers(-6, 6).map(lambda whole: whole / 2)
     X = np.array(draw(st.lists(st.lists(halves, min_size=p, max_size=p), min_size=n, max_size=n)))
     label = np.array(draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)))
@@ -160,9 +160,9 @@ def test_a_segment_that_rises_by_orders_of_magnitude_behind_its_minimum():
 # --- the descent ----------------------------------------------------------------------------------
 
 
-def noisy(seed=0, n=80, p=2, k=2, form=np.asarray):
+def noisy(seed=0, n=80, k=2, form=np.asarray):
     random = np.random.default_rng(seed)
-    X = random.uniform(-1, 1, size=(n, p))
+    X = random.uniform(-1, 1, size=(n, 2))
     y = np.floor(k * (np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 1) / 2).clip(0, k - 1)
     flip = random.random(n) < 0.05
     y[flip] = random.integers(0, k, flip.sum())

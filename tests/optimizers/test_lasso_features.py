@@ -30,9 +30,8 @@ def targets_of_some(n, p, n_targets=1, noise=0.5, seed=0):
     return X, (X / X.std(axis=0)) @ slopes + noise * random.normal(size=(n, n_targets))
 
 
-def choose(problem, splits, samples=None):
-    samples = problem.training_samples if samples is None else samples
-    return chosen_by_lasso(problem, samples, splits)
+def choose(problem, splits):
+    return chosen_by_lasso(problem, problem.training_samples, splits)
 
 
 def halves(n):

@@ -260,11 +260,11 @@ def test_what_is_cut_off_goes_hard_to_the_other_side(q, cutoff, routing):
     assert abs(case.naive().loss(batch, 2.0) - loss) > 1e-4 * loss
 
 
-def complete(depth, p=2, k=2, scale=1.0, seed=0):
-    random = np.random.default_rng(seed)
+def complete(depth, scale=1.0):
+    random = np.random.default_rng(0)
     m = 2**depth - 1
-    return Tree(scale * random.normal(size=(m, p)), scale * random.normal(size=m),
-                *balanced_children(m + 1), random.normal(size=(m + 1, k)))
+    return Tree(scale * random.normal(size=(m, 2)), scale * random.normal(size=m),
+                *balanced_children(m + 1), random.normal(size=(m + 1, 2)))
 
 
 @pytest.mark.parametrize("cutoff", [1 / 64, 1 / 100, 0.0099])

@@ -85,15 +85,15 @@ def test_a_name_that_no_file_can_have(model, name):
         in_checkpoint(model, name)
 
 
-def errors_of_writing(write, model, paths, n_bytes):
-    """Messages of a process that can write no file of more than so many bytes."""
+def errors_of_writing(write, model, paths):
+    """Messages of a process that can write no file of more than 1000 bytes."""
     import resource
 
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:
         with open(send, "w") as messages:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
             for path in paths:
                 try:
                     write(model, path)
@@ -115,7 +115,7 @@ def test_a_file_that_outgrows_the_disk(tmp_path, write):
     old, new = (tmp_path / f"{name}.ngdt" for name in ("old", "new"))
     old.write_text("old")
     model = ObliqueTreeClassifier(4, optimizer=None).fit(X, X[:, 0] > X[:, 1])
-    messages = errors_of_writing(write, model, (old, new), 1000)
+    messages = errors_of_writing(write, model, (old, new))
     for path, message in zip((old, new), messages, strict=True):
         assert "cannot be written (File too large)" in message
         assert message.endswith(f"{str(path)!r}")

@@ -281,9 +281,9 @@ def test_trees_of_forests_and_of_batches():
 CONSTANT = sorted(case for case in CASES if not case.startswith("linear"))
 
 
-def with_leaf(model, leaf, seed=0):
+def with_leaf(model, leaf):
     """The frame of a model with random predictions of a leaf, and these."""
-    frame, random = export_frame(model), np.random.default_rng(seed)
+    frame, random = export_frame(model), np.random.default_rng(0)
     columns = [name for name in frame if name.startswith(
         "probability_" if is_classifier(model) else "prediction")]
     values = random.random(len(columns)) + 0.1

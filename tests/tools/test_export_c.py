@@ -139,9 +139,9 @@ def fitted(kind, X, y, **parameters):
     return kind(optimizer=None, random_state=0, **parameters).fit(X, y)
 
 
-def with_linear_leaves(model, seed=0):
+def with_linear_leaves(model):
     """The model with random slopes in some leaves of its trees, and limits of predictions."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for each in getattr(model, "estimators_", [model]):
         tree = each.tree_
         slopes = rng.normal(size=(*tree.values.shape, tree.n_features))
