@@ -29,7 +29,7 @@ from ngdt._encoding.targets import ClassTargets
 from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS
-from ngdt.cli._options import task_of
+from ngdt.cli._options import Mistake, task_of
 from ngdt.cli._scores import losses, probability_score, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._base import score_tree
@@ -664,6 +664,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("predict forest.ngdt diabetes.svm --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
     ("explain wine.ngdt wine.csv --rows 1", "--rows 1. Did you mean '--row'? (ngdt explain -"),
+    ("explain wine.ngdt wine.csv --row 1 2 -o x.png", "a picture shows one row: give --row a"),
+    ("fit wine.csv --separator ab -t y", "must be a single character, got 'ab'"),
     ("explain boosted.ngdt wine.csv", "ObliqueBoostingRegressor does not explain"),
     ("explain deep.ngdt diabetes.svm", "DeepTreeClassifier does not explain"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
@@ -1057,6 +1059,42 @@ def test_the_command_runs_as_installed(run, folder, monkeypatch):
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         assert ngdt_command.main() == 0
     assert printed.getvalue() == expected
+
+
+def test_pictures_are_written_to_stdout_unless_it_is_a_terminal(mistake, folder, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(folder)
+    stdout = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", stdout)
+    command = ["show", "wine.ngdt", "-f", "png"]
+    assert main(command) == 0
+    assert stdout.buffer.getvalue().startswith(b"\x89PNG")
+    monkeypatch.setattr(stdout, "isatty", lambda: True)
+    assert "this format is not text: give a file with --output" in mistake(*command)
+
+
+def test_an_error_may_be_traced(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(Mistake):
+        main(["--traceback", "show", "wyne.ngdt"])
+
+
+def test_ctrl_c_ends_a_command(folder, monkeypatch, capsys):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ngdt.cli._models.load", interrupt)
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as error:
+        main(["show", "wine.ngdt"])
+    assert (error.value.code, capsys.readouterr().err) == (130, "ngdt: interrupted\n")
+
+
+def test_a_search_is_shown_as_its_tree(run, frame, folder):
+    search = ngdt.TAOPathCV(ngdt.ObliqueTreeClassifier(1, optimizer="tao"), Cs=[0.1], cv=2)
+    search.fit(frame[["flavanoids"]], frame["cultivar"])
+    ngdt.save(search, folder / "search.ngdt")
+    assert run("show", "search.ngdt").out.endswith(f"\n{export_text(search.estimator_)}\n")
 
 
 @pytest.mark.parametrize(

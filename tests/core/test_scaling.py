@@ -53,6 +53,11 @@ def test_sparse_data_are_scaled_and_never_centred(X, weight, standardize):
         scaling.scale, np.sqrt(np.average(X**2, axis=0, weights=weight)), rtol=1e-12)
 
 
+def test_wide_sparse_data_of_zeros_are_not_scaled():
+    scaling = Scaling.fit(sparse.csr_array((3, 4000)), np.ones(3), "auto")
+    assert (scaling.scale == 1).all()
+
+
 @FORMS
 def test_no_scaling(X, weight, form):
     scaling = Scaling.fit(form(X), weight, False)

@@ -202,6 +202,13 @@ def test_a_refused_fit_leaves_no_checkpoint(params, far, message, path):
     model.fit(X, y)
 
 
+def test_what_a_killed_write_has_left_is_removed(begun, path):
+    left_over = path.with_name(f".{path.name}.1.tmp")
+    left_over.touch()
+    begun.fit(X, LABELS)
+    assert not left_over.exists()
+
+
 def test_folder_that_does_not_exist(begun, tmp_path):
     with pytest.raises(FileNotFoundError, match="create it first"):
         begun.set_params(checkpoint=tmp_path / "none" / "x").fit(X, LABELS)

@@ -8,6 +8,7 @@ import ngdt._estimators.base
 import ngdt._selection.train
 from helpers import Interruption, StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
@@ -75,6 +76,14 @@ def test_before_a_candidate_is_trained(optimizer, digits, monkeypatch):
         model.fit(*digits)
     assert model.kind_ == "greedy tree"
     assert "training made it worse" not in model.summary()
+
+
+@BOTH
+def test_before_a_subtree_is_chosen(estimator, iris, monkeypatch):
+    Interruption(monkeypatch, CrossValidatedPruning, "_choose", 1)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        model = estimator(init="pruned", optimizer=None, random_state=0).fit(*iris)
+    assert model.score(*iris) > 0.9
 
 
 @BOTH

@@ -91,6 +91,14 @@ def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
 
 
 @BOTH
+def test_groups_change_nothing_where_no_sample_is_held_out(estimator):
+    X, y, val = data_of(estimator)
+    model = estimator(2, optimizer="tao", random_state=0)
+    expected = model.fit(X, y, **val).tree_
+    assert model.fit(X, y, groups=np.arange(len(y)) // 9, **val).tree_ == expected
+
+
+@BOTH
 def test_the_winner_may_have_more_loss_on_harder_samples_that_it_is_trained_on(estimator):
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 3))

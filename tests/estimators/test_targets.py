@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import compute_sample_weight
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
@@ -234,9 +235,12 @@ def test_labels_of_nullable_types_keep_their_type(estimator, type_, expected):
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = pd.Series((X[:, 0] > 0) * 1).astype(type_)
     fitted = estimator(max_depth=2, optimizer=None, random_state=0).fit(X, y)
-    assert fitted.classes_.dtype == expected
-    assert fitted.predict(X).dtype == expected
-    assert fitted.score(X, y) > 0.95
+    with pytest.warns(DataConversionWarning):
+        of_column = estimator(max_depth=2, optimizer=None, random_state=0).fit(X, y.to_frame())
+    for each in (fitted, of_column):
+        assert each.classes_.dtype == expected
+        assert each.predict(X).dtype == expected
+        assert each.score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("type_", ["int64", "Int64", "UInt64", "int64[pyarrow]"])

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import OptimizeResult
 from scipy.special import softmax
 
 from helpers import examples
 from ngdt import Tree
+from ngdt._core import climbs
 from ngdt._training.monotone import nearest_monotone
 from ngdt.inference import is_monotone
 from ngdt.losses import LogLoss, SquaredLoss
@@ -55,6 +57,24 @@ def test_a_tree_is_proved_or_refuted_as_brute_force_says(seed):
     low, high = np.nonzero(monotone.climbs(tree, directions))
     is_in_order = (tree.values[low] <= tree.values[high]).all()
     assert is_monotone(tree, directions)[0] is bool(is_in_order)
+
+
+@pytest.mark.parametrize("name", ["nnls", "linprog"])
+def test_a_solver_that_fails_changes_no_answer_but_to_none(name, monkeypatch):
+    random = np.random.default_rng(0)
+    cases = [(random_tree(random, single=0.3), random_directions(random, 3)) for _ in range(30)]
+    expected = [is_monotone(*case)[0] for case in cases]
+
+    def fail(*_, **__):
+        if name == "nnls":
+            raise RuntimeError("Maximum number of iterations reached.")
+        return OptimizeResult(status=1)
+
+    monkeypatch.setattr(climbs, name, fail)
+    found = [is_monotone(*case)[0] for case in cases]
+    assert {True, False} <= {*expected}
+    # The other solver is asked in place of the first one. Without it, there is no pair.
+    assert found == (expected if name == "nnls" else [answer or None for answer in expected])
 
 
 @examples(0.5)

@@ -137,6 +137,13 @@ def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
     assert isinstance(rounds.tree_at(state), Tree)
 
 
+def test_results_are_combined_in_their_order():
+    dask = pytest.importorskip("dask", reason="dask is not installed")
+    from ngdt.dask._blocks import combined
+    letters = [chr(k) for k in range(40, 110)]
+    assert combined("".join, [dask.delayed(each) for each in letters]).compute() == "".join(letters)
+
+
 def test_replicas_are_averaged_by_the_weight_of_their_samples():
     states = [RoundState([np.full(2, value, np.float32)], 8, weight, ((value,),))
               for value, weight in ((1.0, 1.0), (5.0, 3.0))]

@@ -460,12 +460,23 @@ def test_bad_collections(digits_in_parts, all_digits):
         classifier().fit(*all_digits)
     with pytest.raises(ValueError, match="X has 1797 samples, but y"):
         classifier().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="X has 4 partitions, but y has 2: the part"):
+        classifier().fit(X[X[:, 0] == 0], y.rechunk(1000))
+    with pytest.raises(ValueError, match="X has no samples of positive weight to train on"):
+        classifier().fit(X, y, sample_weight=da.zeros(len(y), chunks=500))
     with pytest.raises(AttributeError, match="no partial_fit"):
         _ = classifier().partial_fit
     broken = da.where(X > 1e9, 1.0, X)
     broken[0, 0] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         classifier().fit(broken, y)
+
+
+def test_partitions_of_targets_become_those_of_samples(digits_in_parts):
+    X, y = digits_in_parts
+    model = classifier(optimizer=None, max_depth=3)
+    expected = model.fit(X, y).tree_
+    assert model.fit(X, y.rechunk(180)).tree_ == expected
 
 
 def test_no_optimizer_keeps_the_initial_tree_with_leaves_of_all_samples(digits_in_parts):

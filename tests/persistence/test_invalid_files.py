@@ -293,6 +293,7 @@ START = b'{"format": "ngdt model", "version": 1, "objects": '
     ("float64.npy", header("'<f8'", "(2, 2)") + bytes(32), "4 entries"),
     ("float64.npy", header("'|O'", "(4,)") + bytes(32), "type object"),
     ("float64.npy", header("'<f4'", "(4,)") + bytes(16), "type float32"),
+    ("float64.npy", header("'<f8'", "(4,)").replace(b"\x01", b"\x02"), "unknown version"),
     ("float64.npy", header("__import__('os').getcwd()", "(4,)"), "Error"),
     ("float64.npy", b"", "Error"),
     ("float64.npy", pickle.dumps(1), "Error"),

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import ngdt
-from model_cases import MODELS, assert_same, frame, labels, made, numbers
+from model_cases import MODELS, assert_same, frame, labels, made, numbers, targets
 from ngdt import (
     ObliqueBoostingRegressor,
     ObliqueForestClassifier,
@@ -28,6 +28,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     TAOPathCV,
 )
+from ngdt.deep import DeepTreeClassifier
 from ngdt.export import export_text
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LOSSES
@@ -272,6 +273,13 @@ def test_what_a_forest_or_a_search_cannot_save(tmp_path):
     with pytest.raises(TypeError, match=r"TAOPathCV\.cv is of type KFold"):
         ngdt.save(TAOPathCV(cv=KFold(3)), path)
     ngdt.save(TAOPathCV(cv=[(np.arange(5), np.arange(5, 9))]), path)
+
+
+def test_models_that_are_not_fitted_and_searches_of_regression_come_back(tmp_path):
+    search = TAOPathCV(ObliqueTreeRegressor(1, optimizer="tao"), Cs=[0.1], cv=2)
+    for model in (ObliqueBoostingRegressor(), DeepTreeClassifier(),
+                  search.fit(numbers(), targets())):
+        assert_same(saved_and_loaded(model, tmp_path), model)
 
 
 @pytest.mark.parametrize("model", [

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ngdt
+import ngdt._core
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,6 +22,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 def test_public_names_exist():
     for name in ngdt.__all__:
         assert hasattr(ngdt, name)
+
+
+def test_sources_that_are_not_built_say_so(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"ngdt is not built in .* or build it there"):
+        runpy.run_path(ngdt._core.__file__)
 
 
 def test_version_is_the_same_everywhere():

@@ -163,6 +163,10 @@ def test_sums_name_categories_and_gaps():
         "if - 4 * (city = Rome) + 2 * (age is missing) + 1 * age <= 1.5:")
     with pytest.raises(ValueError, match="feature_names must be a sequence of 2 names"):
         rules_text(model, feature_names=list("abcde"))
+    frame["color"] = ["red"] * 15 + ["blue"] * 15
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame[["city", "color"]], frame.index % 2)
+    model.tree_ = Tree([[0, 0, 3, 2.0]], [2.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    assert rules_text(model).startswith("if 3 * (city = Rome) + 2 * (color = red) <= 2.5:")
 
 
 def test_codes_are_written_as_numbers():
