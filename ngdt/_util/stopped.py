@@ -7,7 +7,7 @@ class Stopped(KeyboardInterrupt):
     Parameters
     ----------
     tree : Tree
-        The best tree so far. Of `ngdt._core.greedy.builder.build`, the root `Node`.
+        The best tree so far. Of `ngdt._core.greedy.builder.build`, the `Growth`.
     history : dict of lists or None, default=None
         Metrics of the epochs until then. None stands for none.
     candidates : dict of lists or None, default=None
