@@ -14,7 +14,6 @@ from ngdt._encoding.categories import (
     category_text,
     plain_text,
 )
-from ngdt._encoding.columns import column_indices
 from ngdt._util.arrays import power_of_two, row_blocks
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample, warn
@@ -231,25 +230,6 @@ class Table:
     def column_of(self):
         """Column of each feature, ndarray of int."""
         return np.array([feature.column for feature in self.features], dtype=np.intp)
-
-    def features_of(self, parameter, columns, words):
-        """Indices of the features of some columns.
-
-        Parameters
-        ----------
-        parameter : str
-            The name of the parameter that gives the columns, for error messages.
-        columns : array-like
-            Names or indices of the columns, or a mask.
-        words : sequence of str
-            What the parameter may be instead, for error messages.
-
-        Returns
-        -------
-        ndarray of int
-        """
-        columns = column_indices(parameter, columns, list(self.names), words)
-        return np.flatnonzero(np.isin(self.column_of, columns))
 
     def transform(self, raw, *, name="X"):
         """Encode the values of a table.

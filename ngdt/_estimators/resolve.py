@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
+from ngdt._encoding.columns import column_indices
 from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._selection.candidates import CONSTANT, Leaves
 from ngdt._training.problem import Limits, Problem
@@ -95,7 +96,9 @@ def resolve_leaves(estimator, table, problem):
     linear = clone(estimator.leaf)
     features = linear.features
     if not (isinstance(features, str) and features in SETS_OF_FEATURES):
-        linear.features = table.features_of("features of leaf", features, SETS_OF_FEATURES)
+        columns = column_indices(
+            "features of leaf", features, list(table.names), SETS_OF_FEATURES)
+        linear.features = np.flatnonzero(np.isin(table.column_of, columns))
     return Leaves("linear", linear)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from ngdt._methods.linear_leaves.models import ScaledSamples, target_columns
+from ngdt._methods.linear_leaves.models import ScaledSamples
 
 # Largest number of features that leaves use by default: a model costs its cube.
 MAX_FEATURES = 500
@@ -32,13 +32,20 @@ def most_correlated(problem, samples):
     p = problem.X.shape[1]
     if p <= MAX_FEATURES:
         return np.arange(p)
-    problem, y = problem.winsorized, target_columns(problem)
+    problem, y = problem.winsorized, _target_columns(problem)
     share = np.zeros(len(y))
     share[samples] = problem.sample_weight[samples] / problem.sample_weight[samples].sum()
     residual = share[:, None] * (y - share @ y)
     std = problem.moments.std
     correlation = np.abs(problem.X.T @ residual).max(axis=1) / np.where(std == 0, np.inf, std)
     return np.sort(np.argsort(-correlation)[:MAX_FEATURES])
+
+
+def _target_columns(problem):
+    """Targets of regression; for classes, a column for each that is 1 for its samples."""
+    if problem.loss.is_classifier:
+        return (problem.y == np.arange(problem.n_outputs)).astype(np.float64)
+    return problem.y
 
 
 def chosen_by_lasso(problem, samples, splits):
@@ -92,7 +99,7 @@ class _Centered:
 
     def _read(self, samples):
         """Scaled features and targets near the others."""
-        return self.data.read(samples), target_columns(self.data.problem.winsorized)[samples]
+        return self.data.read(samples), _target_columns(self.data.problem.winsorized)[samples]
 
     def largest_penalty(self):
         """The least penalty with which all slopes of the lasso are zero."""

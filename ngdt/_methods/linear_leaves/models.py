@@ -21,13 +21,6 @@ def node_type(loss):
     return LogisticNode if type(loss) is LogLoss else None
 
 
-def target_columns(problem):
-    """Targets of regression; for classes, a column for each that is 1 for its samples."""
-    if problem.loss.is_classifier:
-        return (problem.y == np.arange(problem.n_outputs)).astype(np.float64)
-    return problem.y
-
-
 class ScaledSamples:
     """Some features of the samples of a problem, scaled, dense and in float64.
 
