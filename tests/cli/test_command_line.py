@@ -1022,6 +1022,13 @@ def test_packages_that_are_missing_are_named(mistake, monkeypatch):
     assert 'needs shtab: python -m pip install "ngdt[cli]"' in mistake("--print-completion", "bash")
 
 
+def test_a_report_without_matplotlib_has_no_picture(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    run("compare", "wine.csv", "-t", "cultivar", "--models", "tree", "--folds", "2",
+        "-o", "plain.html")
+    assert "There is no picture of the tree: " in (folder / "plain.html").read_text("utf-8")
+
+
 def test_commands_are_completed(capsys):
     pytest.importorskip("shtab")
     with pytest.raises(SystemExit) as error:

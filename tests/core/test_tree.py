@@ -441,7 +441,6 @@ def changed(name, value):
     return arrays_of(chain(3)) | {name: value}
 
 
-L, R = [~0, ~1, ~2], [1, 2, ~3]
 BAD = {
     "node out of range": ("children_right", [1, 3, ~3]),
     "node far out of range": ("children_right", [1, 2**31 - 1, ~3]),
@@ -458,7 +457,7 @@ BAD = {
     "shared leaf, both sides": ("children_left", [~0, ~1, ~3]),
     "too few children": ("children_left", [~0, ~1]),
     "too many children": ("children_right", [1, 2, ~3, ~4]),
-    "2-d children": ("children_left", [L]),
+    "2-d children": ("children_left", [[~0, ~1, ~2]]),
     "float children": ("children_left", [-1.0, -2.0, -3.0]),
     "no children": ("children_right", None),
     "strings as children": ("children_right", ["1", "2", "3"]),

@@ -461,6 +461,7 @@ def test_a_split_within_rounding_errors_is_marked():
     assert tree.apply(X).tolist() == [0, 1]
     text = rules_text(tree, X=X)
     assert text.startswith("if 1 * x0 + 1 * x1 <= 2:  # rounding of the sum decides")
+    assert "Rounding of the sum decides for some samples." in export_html(tree, X=X)
 
 
 @given(st.floats(-1e6, 1e6, exclude_min=True, exclude_max=True), st.integers(1, 17))

@@ -63,6 +63,14 @@ def test_the_key_says_that_shares_are_of_weights(classifier, iris):
     assert texts(plot_tree(weighted.fit(*iris)))[-1] == remark
 
 
+def test_a_sum_that_is_repeated_is_written_once(iris):
+    X, is_second = iris[0][50:], iris[1][50:] == 2
+    model = ObliqueTreeClassifier(init="score_bands", optimizer=None).fit(X, is_second)
+    found = [text for text in texts(plot_tree(model)) if "sum ≤" in text]
+    assert len(found) == model.tree_.n_internal > 3
+    assert sum(text.startswith("the same sum ≤") for text in found) == len(found) - 1
+
+
 def test_the_tree_is_that_of_the_text(classifier, iris):
     found = texts(plot_tree(classifier))
     conditions = re.findall(r"if (.*):", export_text(classifier))
