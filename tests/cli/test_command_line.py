@@ -1097,11 +1097,13 @@ def test_ctrl_c_ends_a_command(folder, monkeypatch, capsys):
     assert (error.value.code, capsys.readouterr().err) == (130, "ngdt: interrupted\n")
 
 
-def test_a_search_is_shown_as_its_tree(run, frame, folder):
+def test_a_search_is_read_as_its_tree(run, frame, folder):
     search = ngdt.TAOPathCV(ngdt.ObliqueTreeClassifier(1, optimizer="tao"), Cs=[0.1], cv=2)
     search.fit(frame[["flavanoids"]], frame["cultivar"])
     ngdt.save(search, folder / "search.ngdt")
-    assert run("show", "search.ngdt").out.endswith(f"\n{export_text(search.estimator_)}\n")
+    ngdt.save(search.estimator_, folder / "best.ngdt")
+    for command, *rest in (["show"], ["predict", "wine.csv", "-t", "cultivar"]):
+        assert run(command, "search.ngdt", *rest) == run(command, "best.ngdt", *rest)
 
 
 @pytest.mark.parametrize(
