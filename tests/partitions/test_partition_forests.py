@@ -97,6 +97,7 @@ def test_leaves_are_those_of_the_samples_that_a_tree_draws(parameters):
         counts = np.concatenate([draw.weight(np.ones(n), k) for k, n in enumerate(sizes)])
         assert [each.sum() for each in np.split(counts, np.cumsum(sizes)[:-1])] == [
             n * (share or 1) for n in sizes]
+        assert abs(draw.distinct - (counts > 0).mean()) < 0.05
         leaf = tree.apply(X)
         drawn = np.bincount(leaf, counts, tree.tree_.n_leaves)
         assert_allclose(tree.tree_.values[:, 0], np.bincount(leaf, counts * y) / drawn)

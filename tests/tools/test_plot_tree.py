@@ -63,6 +63,13 @@ def test_the_key_says_that_shares_are_of_weights(classifier, iris):
     assert texts(plot_tree(weighted.fit(*iris)))[-1] == remark
 
 
+def test_boxes_of_several_targets_are_not_filled(diabetes):
+    X, y = diabetes
+    model = ObliqueTreeRegressor(1, init="info_gain", optimizer=None)
+    ax = plot_tree(model.fit(X, np.column_stack([y, -y])), filled=True)
+    assert {box.get_facecolor() for box in boxes(ax)} == {(1.0, 1.0, 1.0, 1.0)}
+
+
 def test_a_sum_that_is_repeated_is_written_once(iris):
     X, is_second = iris[0][50:], iris[1][50:] == 2
     model = ObliqueTreeClassifier(init="score_bands", optimizer=None).fit(X, is_second)
