@@ -102,12 +102,17 @@ def report(rows, folder):
     for group, column in SCORES.items():
         of_group = rows[rows["group"] == group]
         if len(of_group):
-            scores = 100 * of_group.pivot(index="data", columns="method", values=column).dropna()
-            scores = scores[[each for each in METHODS if each in scores]]
+            scores = scores_of(of_group, column, METHODS)
             known = of_group.groupby("data")["known"].first().loc[scores.index]
             print(f"\n{group}: {column} in %, {len(scores)} tables, {(~known).sum()} of them new\n")
             print(means(scores[~known]).round(2).to_string(), "\n")
             summarize(scores, of_group, OURS, folder / f"keel_{group}")
+
+
+def scores_of(rows, column, methods):
+    """Scores in %, a column for each method, of the tables that all were measured on."""
+    scores = 100 * rows.pivot(index="data", columns="method", values=column)
+    return scores[[each for each in methods if each in scores]].dropna()
 
 
 def means(scores):

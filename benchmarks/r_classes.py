@@ -118,8 +118,7 @@ def report(rows, folder):
     for column in ("auc", "log_loss"):
         scores = rows.pivot(index="data", columns="method", values=column).dropna()
         print(f"\n{column}, {len(scores)} tables: {scores.mean().round(3).to_dict()}")
-    scores = 100 * rows.pivot(index="data", columns="method", values="accuracy")
-    scores = scores[[each for each in keel.METHODS if each in scores]].dropna()
+    scores = keel.scores_of(rows, "accuracy", keel.METHODS)
     print(f"\nAccuracy in %, {len(scores)} tables\n")
     keel.summarize(scores, rows, keel.OURS, folder / "r_classes_scores")
 

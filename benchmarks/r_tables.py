@@ -146,8 +146,7 @@ def of_fold(model, X, y, test):
 
 def report(rows, folder):
     """Print means, mean ranks and losses; draw the ranks, and write the scores."""
-    scores = 100 * rows.pivot(index="data", columns="method", values="r2").clip(lower=0.0)
-    scores = scores[[each for each in METHODS if each in scores]].dropna()
+    scores = keel.scores_of(rows, "r2", METHODS).clip(lower=0.0)
     print(f"\nR2 in %, {len(scores)} tables\n")
     keel.summarize(scores, rows, OURS, folder / "r_tables_scores")
 
