@@ -67,7 +67,7 @@ def make_parser():
     try:
         import shtab
     except ImportError:
-        parser.add_argument(option, type=_missing, metavar="SHELL", help=what)
+        parser.add_argument(option, type=_without_shtab, metavar="SHELL", help=what)
     else:
         shtab.add_argument_to(parser, option, help=what)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -80,7 +80,7 @@ def make_parser():
     return parser
 
 
-def _missing(shell):
+def _without_shtab(shell):
     raise argparse.ArgumentTypeError('needs shtab: python -m pip install "ngdt[cli]"')
 
 
