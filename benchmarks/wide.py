@@ -5,8 +5,13 @@ the same samples, test accuracy of both, and leaves. The classes of the dense ca
 20 000 features of noise, those of the sparse one on 300 of 3000.
 """
 
+from pathlib import Path
+
 import numpy as np
+import scipy
+import sklearn
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.fitting import Fit
@@ -37,6 +42,22 @@ def text(random, n_samples=8000 + N_TEST, n_words=30_000, n_topics=20, n_own=500
     return X, y
 
 
+def code(random, packages=(np, scipy, sklearn), n_lines=40, n_words=20_000):
+    """Words of pieces of the code of packages, but for their names, and the package of each."""
+    pieces, y = [], []
+    for package in packages:
+        for path in sorted(Path(package.__file__).parent.rglob("*.py")):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            starts = range(0, len(lines) - n_lines + 1, n_lines)
+            pieces += ["\n".join(lines[start:start + n_lines]) for start in starts]
+            y += [package.__name__] * len(starts)
+    order = random.permutation(len(pieces))
+    names = [package.__name__ for package in packages]
+    words = TfidfVectorizer(
+        token_pattern="[a-z]{3,}", stop_words=names, max_features=n_words, dtype=np.float32)
+    return words.fit_transform([pieces[i] for i in order]), np.array(y)[order]
+
+
 def dense(random, n_samples=200 + N_TEST):
     X = random.normal(size=(n_samples, 20_000)).astype(np.float32)
     return X, X[:, :5].sum(axis=1) > 0
@@ -48,7 +69,12 @@ def csr(random, n_samples=800 + N_TEST):
     return X, score > score.mean()
 
 
-CASES = {"text 8000 x 30000": text, "dense 200 x 20000": dense, "csr 800 x 3000": csr}
+def texts(random):
+    return text(random, n_samples=20_000 + N_TEST)
+
+
+CASES = {"text 8000 x 30000": text, "text 20000 x 30000": texts, "code": code,
+         "dense 200 x 20000": dense, "csr 800 x 3000": csr}
 
 
 def jobs(quick):

@@ -13,6 +13,7 @@ from ngdt._selection.candidates import (
     CONSTANT,
     for_small_weights,
     has_defaults,
+    small_depth,
     takes_model_trees,
     takes_models,
 )
@@ -70,12 +71,9 @@ def _monotone_candidates(problem, p, finish):
 def _class_candidates(problem, p, finish):
     """Trees for classification. Softly trained ones were mostly the best."""
     oblique, random = _random_trees(problem, p)
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        found = [_ssgd(random, finish)]
-    else:
-        found = [_annealed(problem, p, finish)]
-        if not sparse.issparse(problem.X) and not _is_large(problem):
-            found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
+    found = [_annealed(problem, p, finish)]
+    if not sparse.issparse(problem.X) and not _is_large(problem):
+        found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
     found += [Candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
               Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
     # Where few of many features matter, most nodes of random trees try none of them.
@@ -90,7 +88,7 @@ def _regression_candidates(problem, p, leaves, finish):
     oblique, random = _random_trees(problem, p)
     tao = _tao(problem)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        soft = _ssgd(random, finish)
+        soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
     elif leaves.kind == "constant" or node_type(problem.loss) is None:
         # The loss of regression is not bounded by q, and gained nothing by steeper routing.
         annealed = Annealed(**_soft_options(problem, p))
@@ -133,15 +131,12 @@ def _tao(problem):
     return TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_iter=N_PASSES)
 
 
-def _ssgd(random, finish):
-    """Random trees that are trained where soft training takes too long."""
-    return Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
-
-
 def _annealed(problem, p, finish, what="", **options):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
     depth = None
-    if _is_large(problem):
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        depth = small_depth(problem)
+    elif _is_large(problem):
         depth = max(RandomComplete().depth(problem), problem.limits.depth(policy.DEEP))
     annealed = Annealed(
         gamma=policy.GAMMA, q=policy.Q, **_soft_options(problem, p), **options)

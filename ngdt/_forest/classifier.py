@@ -61,7 +61,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         splits, and logistic regressions. A few of each are trained, and the forest gets the numbers
         of each kind for which its squared error is least, as estimated by trees of two thirds of
         the samples on the others. For fewer than 8 trees, and with another `init`, "auto" is
-        "annealed" up to 4096 features, "ssgd" beyond.
+        "annealed".
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "log_loss".
     leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"

@@ -16,7 +16,7 @@ from ngdt._selection.sample import most_to_compare_on, unit_of_weights
 from ngdt._selection.train import Candidate
 from ngdt._training.wide_data import RowSpan
 from ngdt.initializers import INITIALIZERS, InfoGain, RandomComplete, ScoreBands
-from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
+from ngdt.optimizers import TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
 _LAST_TAO = TAO(C=10.0, max_iter=policy.N_PASSES)
@@ -99,12 +99,20 @@ def takes_model_trees(problem):
     return n * min(p, MAX_FEATURES)**2 <= policy.MAX_MODEL_COST
 
 
-def takes_models(problem, single=False):
-    """Return whether linear models of all features compete: one in each leaf, or a single one."""
-    p = problem.X.shape[1]
-    most = policy.FEW_COEFFICIENTS if single or _has_few(problem) else policy.MANY_COEFFICIENTS
-    return p <= MAX_FEATURES and takes_model_trees(problem) and (
-        not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
+def takes_models(problem):
+    """Return whether trees with a linear model of all features in each leaf compete."""
+    return problem.X.shape[1] <= MAX_FEATURES and takes_model_trees(problem) and (
+        not problem.loss.is_classifier or _has_coefficients(problem, (
+            policy.FEW_COEFFICIENTS if _has_few(problem) else policy.MANY_COEFFICIENTS)))
+
+
+def _takes_single_model(problem):
+    """Return whether a logistic regression competes: of many samples, it is fitted to some."""
+    return _has_coefficients(problem, policy.FEW_COEFFICIENTS)
+
+
+def _has_coefficients(problem, most):
+    return problem.n_outputs * (problem.X.shape[1] + 1) <= most
 
 
 def _has_few(problem):
@@ -117,32 +125,36 @@ def _class_candidates(problem, leaves):
     if leaves.kind == "linear":
         return linear
     greedy = [_tao(policy.CLASS_C)]
-    has_wide_tree = RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X))
-    has_score = problem.n_outputs == 2 and node_type(problem.loss) is not None
-    if has_score and takes_models(problem, single=True) and not has_wide_tree:
-        greedy.append(Candidate("score bands", ScoreBands()))
-    if has_score and takes_model_trees(problem) and has_few_samples(problem):
-        greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
+    if problem.n_outputs == 2 and node_type(problem.loss) is not None:
+        has_many = problem.X.shape[1] > policy.MAX_TERMS
+        if not has_many:
+            greedy.append(Candidate("score bands", ScoreBands()))
+        if has_many or has_few_samples(problem):
+            greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     pruned = Candidate("pruned", "pruned")
-    if has_wide_tree:
-        return [*_wide_candidates(problem), *greedy, pruned, *linear]
+    if _is_wide(problem):
+        return [*_soft_class_candidates(problem), *greedy, pruned, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem), pruned]
 
 
-def _wide_candidates(problem):
-    """A small soft tree, for data where a few features tell any two samples apart."""
-    # Each class has two to four leaves.
-    depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
-    steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
-    return _soft(problem, [depth], *_steps(steps, policy.FEW_STEPS))
+def _is_wide(problem):
+    """Return whether a few features tell any two samples apart, or large soft trees take long."""
+    return problem.X.shape[1] > MAX_SOFT_FEATURES or (
+        sparse.issparse(problem.X) and is_wide(problem.X))
+
+
+def small_depth(problem):
+    """Depth at which each class has two to four leaves, within the limits."""
+    return min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
 
 
 def _soft_class_candidates(problem):
-    """Complete trees of two depths whose splits `Annealed` trains all together."""
+    """Complete trees whose splits `Annealed` trains all together: of two depths, if not wide."""
     if problem.directions is not None:      # which soft training does not regard
         return []
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        return [Candidate("ssgd", InfoGain(), (SSGD(),))]
+    if _is_wide(problem):
+        steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
+        return _soft(problem, [small_depth(problem)], *_steps(steps, policy.FEW_STEPS))
     depths = _depths(problem)
     if _has_few(problem):
         return _soft(problem, depths, *_steps(policy.FEW_STEPS))
@@ -170,7 +182,7 @@ def _logistic_candidates(problem, leaves):
         return [_tao(policy.CLASS_C, linear, name="linear, tao"), *_shared(linear)]
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
-    found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_models(problem, True)
+    found = [Candidate("linear model", SingleLeaf(), (linear,))] * _takes_single_model(problem)
     if not takes_models(problem):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))
@@ -218,9 +230,7 @@ def _constant_candidates(problem):
     if problem.directions is not None:
         return _monotone_candidates(problem, finish)
     found = [_tao(C, *finish) for C in policy.REGRESSION_CS]
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        found.append(Candidate("ssgd", InfoGain(), (SSGD(), *finish)))
-    elif not _has_few(problem):
+    if problem.X.shape[1] <= MAX_SOFT_FEATURES and not _has_few(problem):
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
                        what=", tao")
     return [*found, Candidate("pruned, shrunk", "pruned", finish)]

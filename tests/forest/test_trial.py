@@ -158,7 +158,8 @@ def test_forest_candidates():
     assert [kind.name for kind in sparse_kinds] == [
         "annealed", "tao", "random oblique", "random", "random, all"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
-    assert isinstance(forest_candidates(wide)[0].optimizers[0], SSGD)
+    assert [kind.init.depth(wide) for kind in forest_candidates(wide)[:2]] == [2, 2]
+    assert isinstance(forest_candidates(wide)[0].optimizers[0], Annealed)
 
 
 @pytest.mark.parametrize(("n", "n_classes", "limits", "depth"), [
