@@ -113,16 +113,22 @@ def test_models_are_drawn_to_those_of_the_node_above(problem, penalty):
         np.testing.assert_allclose(values[each], value, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("most", [3, None])     # sometimes fewer than there are features
 @given(regression_problems(), st.sampled_from([0.0, 1e-12, 0.5, 30.0, np.inf]))
-def test_a_penalty_alone_gives_the_model_that_it_gives_among_others(problem, penalty):
-    samples = problem.training_samples
-    node = RidgeNode(ScaledSamples(problem, np.arange(problem.X.shape[1])), samples)
+def test_a_penalty_alone_gives_the_model_that_it_gives_among_others(most, problem, penalty):
+    samples = problem.training_samples[:most]
+    data = ScaledSamples(problem, np.arange(problem.X.shape[1]))
+    node = RidgeNode(data, samples)
     prior = np.random.RandomState(0).normal(size=(problem.n_outputs, problem.X.shape[1]))
     alone, both = (node.slopes(prior, np.array(each)) for each in ([penalty], [penalty, 1.0]))
     assert alone.shape == (1, *prior.shape)
     np.testing.assert_allclose(alone[0], both[0], rtol=1e-6, atol=1e-7)
     losses = [node.losses(np.tile(node.y, (len(each), 1)), each) for each in (alone, both)]
     np.testing.assert_allclose(losses[0][0], losses[1][0], rtol=1e-6, atol=1e-6 * node.yy)
+    errors = problem.y[samples] - node.y - data.read(samples) @ alone[0].T
+    np.testing.assert_allclose(
+        losses[0][0], data.weight[samples] @ (errors**2).sum(axis=1),
+        rtol=1e-6, atol=1e-6 * node.yy)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -110,7 +110,7 @@ class RidgeNode:
         return np.stack([y.min(axis=0), y.max(axis=0)], axis=-1)
 
     def __init__(self, data, samples):
-        # With fewer samples than features, only their eigenvectors are known.
+        # With fewer samples than features, their own products are smaller.
         self.products, self.rounding = None, 0.0
         if len(samples) >= len(data.features):
             sums = Sums.read(data, samples)
@@ -121,38 +121,45 @@ class RidgeNode:
                 # Where numbers overflow, the features count as constant.
                 self.products, self.zy = np.zeros_like(self.products), np.zeros_like(self.zy)
         else:
-            self._decompose_samples(data, samples)
+            self._multiply_samples(data, samples)
         self.z = np.nan_to_num(self.z, copy=False, posinf=0.0, neginf=0.0)
 
-    @cached_property
-    def spectrum(self):
-        """Eigenvalues and eigenvectors of the products of the features."""
-        s, V = eigh(self.products)
-        return np.maximum(s, 0.0), V
-
-    def _decompose_samples(self, data, samples):
-        """The spectrum from the products of the samples, where they are fewer than the features."""
+    def _multiply_samples(self, data, samples):
+        """The products of the samples with each other, where they are fewer than the features."""
         weight, y, Z = data.weight[samples], data.y[samples], data.read(samples)
         self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
         total = self.weight if self.weight > 0.0 else 1.0
         self.z, self.y = weight @ Z / total, weight @ y / total
-        Z, y = root * (Z - self.z), root * (y - self.y)
-        products = Z @ Z.T
-        if not np.isfinite(products).all():
-            Z, products = np.zeros_like(Z), np.zeros_like(products)
-        s, U = eigh(products)
+        self._rows, y = root * (Z - self.z), root * (y - self.y)
+        self._of_samples = self._rows @ self._rows.T
+        if not np.isfinite(self._of_samples).all():
+            self._rows, self._of_samples = (
+                np.zeros_like(each) for each in (self._rows, self._of_samples))
+        self.zy, self.yy = self._rows.T @ y, (y * y).sum()
+        self._targets = y
+
+    @cached_property
+    def spectrum(self):
+        """Eigenvalues and eigenvectors of the products of the features; not all of few samples."""
+        if self.products is not None:
+            s, V = eigh(self.products)
+            return np.maximum(s, 0.0), V
+        s, U = eigh(self._of_samples)
         used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
         s = s[used]
-        self.spectrum = s, Z.T @ (U[:, used] / np.sqrt(s))
-        self.zy, self.yy = Z.T @ y, (y * y).sum()
+        return s, self._rows.T @ (U[:, used] / np.sqrt(s))
 
     def slopes(self, prior, penalties):
         """Slopes for each penalty, shape (n_penalties, n_outputs, p), drawn to a prior."""
-        if self._is_solved_directly(penalties):
+        few = self.products is None
+        products = self._of_samples if few else self.products
+        if self._is_solved_directly(products, penalties):
             # Eigenvectors would take some eight times as long.
             prior = prior.reshape(prior.shape[-2:])
-            products = self.products + penalties[0] * np.eye(len(self.z))
-            return (prior + solve(products, self.zy - self.products @ prior.T).T)[None]
+            residual = self._targets - self._rows @ prior.T if few else (
+                self.zy - self.products @ prior.T)
+            step = solve(products + penalties[0] * np.eye(len(products)), residual)
+            return (prior + (self._rows.T @ step if few else step).T)[None]
         s, V = self.spectrum
         residual, penalties = self.zy.T @ V - s * (prior @ V), penalties[:, None, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,11 +168,11 @@ class RidgeNode:
         step[~np.isfinite(step) | ((penalties == 0.0) & (s <= self.rounding))] = 0.0
         return prior + step @ V.T
 
-    def _is_solved_directly(self, penalties):
+    @staticmethod
+    def _is_solved_directly(products, penalties):
         """True if there is one penalty, large enough for the equations to be regular."""
-        if self.products is None or len(penalties) > 1:
-            return False
-        return _RIDGE * self.products.diagonal().max(initial=0.0) < penalties[0] < np.inf
+        return len(penalties) == 1 and (
+            _RIDGE * products.diagonal().max(initial=0.0) < penalties[0] < np.inf)
 
     def best_penalty(self, penalties):
         """The penalty with the least generalised cross-validation error, for a prior of zero."""
@@ -201,8 +208,7 @@ class RidgeNode:
     def losses(self, value, slopes):
         """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
         if self.products is None:
-            s, V = self.spectrum
-            squares = s * (slopes @ V)**2
+            squares = (slopes @ self._rows.T)**2
         else:
             squares = slopes * (slopes @ self.products)
         explained = 2.0 * (slopes * self.zy.T).sum(axis=(1, 2)) - squares.sum(axis=(1, 2))
