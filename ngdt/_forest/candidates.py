@@ -13,6 +13,7 @@ from ngdt._selection.candidates import (
     CONSTANT,
     for_small_weights,
     has_defaults,
+    is_wide,
     small_depth,
     takes_model_trees,
     takes_models,
@@ -134,7 +135,7 @@ def _tao(problem):
 def _annealed(problem, p, finish, what="", **options):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
     depth = None
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+    if is_wide(problem):
         depth = small_depth(problem)
     elif _is_large(problem):
         depth = max(RandomComplete().depth(problem), problem.limits.depth(policy.DEEP))

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
+from ngdt._core.scaling import MAX_SOFT_FEATURES, MIN_SPARSE_FEATURES
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
 from ngdt._methods.linear_leaves.models import node_type
@@ -132,15 +132,17 @@ def _class_candidates(problem, leaves):
         if has_many or has_few_samples(problem):
             greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     pruned = Candidate("pruned", "pruned")
-    if _is_wide(problem):
+    if is_wide(problem):
         return [*_soft_class_candidates(problem), *greedy, pruned, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem), pruned]
 
 
-def _is_wide(problem):
+def is_wide(problem):
     """Return whether a few features tell any two samples apart, or large soft trees take long."""
-    return problem.X.shape[1] > MAX_SOFT_FEATURES or (
-        sparse.issparse(problem.X) and is_wide(problem.X))
+    X = problem.X
+    return X.shape[1] > MAX_SOFT_FEATURES or (
+        sparse.issparse(X) and X.shape[1] >= MIN_SPARSE_FEATURES
+        and X.nnz <= policy.MAX_STORED * np.prod(X.shape, dtype=float))
 
 
 def small_depth(problem):
@@ -152,7 +154,7 @@ def _soft_class_candidates(problem):
     """Complete trees whose splits `Annealed` trains all together: of two depths, if not wide."""
     if problem.directions is not None:      # which soft training does not regard
         return []
-    if _is_wide(problem):
+    if is_wide(problem):
         steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
         return _soft(problem, [small_depth(problem)], *_steps(steps, policy.FEW_STEPS))
     depths = _depths(problem)

@@ -390,7 +390,8 @@ REGRESSION, SHRUNK = ["tao C=10", "tao C=0.1"], "pruned, shrunk"
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 TAO, BANDS, SPARSE, PRUNED = "tao C=1", "score bands", "score bands, sparse", "pruned"
 BINARY = [TAO, BANDS]
-MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
+LARGE = ["annealed depth=2", "annealed depth=8"]
+MIXED = [f"{each}, mixed" for each in LARGE]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
@@ -411,7 +412,9 @@ MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
     (table(4001, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(44, p=4097, directions=np.ones(4097)), [TAO, SPARSE, PRUNED]),
     (table(100, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
-    (table(100, p=600, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
+    (table(2000, p=512, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
+    (table(2000, p=511, form=sparse.csr_array), [TAO, SPARSE, *LARGE, PRUNED]),
+    (table(2000, p=512, form=lambda X: sparse.csr_array(X + 1)), [TAO, SPARSE, *LARGE, PRUNED]),
     (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", TAO, PRUNED]),
     (table(100, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
