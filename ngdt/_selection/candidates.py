@@ -126,10 +126,10 @@ def _class_candidates(problem, leaves):
         return linear
     greedy = [_tao(policy.CLASS_C)]
     if problem.n_outputs == 2 and node_type(problem.loss) is not None:
-        has_many = problem.X.shape[1] > policy.MAX_TERMS
-        if not has_many:
+        p, few = problem.X.shape[1], has_few_samples(problem)
+        if p <= (MAX_FEATURES if few else policy.MAX_TERMS):
             greedy.append(Candidate("score bands", ScoreBands()))
-        if has_many or has_few_samples(problem):
+        if few or p > policy.MAX_TERMS:
             greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     pruned = Candidate("pruned", "pruned")
     if is_wide(problem):

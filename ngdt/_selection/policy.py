@@ -80,8 +80,9 @@ MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # of products is proportional; and of coefficients of a model for classes, with few and with many
 # samples. A single model takes a tenth of the time, and has only the limit for few.
 MAX_MODEL_COST = 1e9
-# Largest number of features that score bands weigh without a choice: nobody reads longer sums. With
-# the half that the lasso chose, they were as accurate on tables, and half a point worse on images.
+# Largest number of features that score bands of many samples weigh without a choice: nobody reads
+# longer sums. With the half that the lasso chose, they were as accurate on tables, and half a point
+# worse on images. Of few samples, which features count is uncertain.
 MAX_TERMS = 100
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Penalty of logistic regressions in the leaves of a tree with splits.
