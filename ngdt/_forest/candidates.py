@@ -13,7 +13,7 @@ from ngdt._selection.candidates import (
     CONSTANT,
     for_small_weights,
     has_defaults,
-    is_wide,
+    has_many_features,
     small_depth,
     takes_model_trees,
     takes_models,
@@ -135,7 +135,7 @@ def _tao(problem):
 def _annealed(problem, p, finish, what="", **options):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
     depth = None
-    if is_wide(problem):
+    if has_many_features(problem):
         depth = small_depth(problem)
     elif _is_large(problem):
         depth = max(RandomComplete().depth(problem), problem.limits.depth(policy.DEEP))

@@ -132,12 +132,12 @@ def _class_candidates(problem, leaves):
         if few or p > policy.MAX_TERMS:
             greedy.append(Candidate("score bands, sparse", ScoreBands(features="lasso")))
     pruned = Candidate("pruned", "pruned")
-    if is_wide(problem):
+    if has_many_features(problem):
         return [*_soft_class_candidates(problem), *greedy, pruned, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem), pruned]
 
 
-def is_wide(problem):
+def has_many_features(problem):
     """Return whether a few features tell any two samples apart, or large soft trees take long."""
     X = problem.X
     return X.shape[1] > MAX_SOFT_FEATURES or (
@@ -154,7 +154,7 @@ def _soft_class_candidates(problem):
     """Complete trees whose splits `Annealed` trains all together: of two depths, if not wide."""
     if problem.directions is not None:      # which soft training does not regard
         return []
-    if is_wide(problem):
+    if has_many_features(problem):
         steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
         return _soft(problem, [small_depth(problem)], *_steps(steps, policy.FEW_STEPS))
     depths = _depths(problem)
