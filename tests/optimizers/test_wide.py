@@ -8,6 +8,7 @@ from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem
 from ngdt._core import scaling as _scaling
 from ngdt._core.scaling import is_wide
+from ngdt._selection import candidates
 from ngdt._training import wide_data as _wide
 from ngdt._training.wide_data import RowSpan, Screen, optimize_reduced, space_of
 from ngdt.initializers import InfoGain, RandomComplete
@@ -202,9 +203,13 @@ def test_what_is_wide():
 @pytest.mark.parametrize(("estimator", "form"), [
     (ObliqueTreeClassifier, sparse.csr_array), *in_nightly([(ObliqueTreeRegressor, np.asarray)])])
 @pytest.mark.filterwarnings("ignore:No tree was better")
-def test_the_default_fits_wide_data_alike_with_any_number_of_threads(estimator, form):
+def test_the_default_fits_wide_data_alike_with_any_number_of_threads(
+        estimator, form, monkeypatch):
+    monkeypatch.setattr(candidates, "MAX_SOFT_FEATURES", P - 1)
     problem = problem_of(form=form)
-    trees = [estimator(random_state=0, n_jobs=n_jobs).fit(problem.X, problem.y[:, 0]).tree_
-             for n_jobs in (1, 2)]
-    assert trees[0] == trees[1]
-    assert trees[0].n_features == P
+    models = [estimator(random_state=0, n_jobs=n_jobs).fit(problem.X, problem.y[:, 0])
+              for n_jobs in (1, 2)]
+    if estimator is ObliqueTreeClassifier:
+        assert models[0].candidates_["candidate"][0] == "annealed depth=3"   # as of wide data
+    assert models[0].tree_ == models[1].tree_
+    assert models[0].tree_.n_features == P
