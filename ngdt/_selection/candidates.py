@@ -151,7 +151,7 @@ def small_depth(problem):
 
 
 def _soft_class_candidates(problem):
-    """Complete trees whose splits `Annealed` trains all together: of two depths, if not wide."""
+    """Complete trees that `Annealed` trains as a whole: of two depths; of many features, one."""
     if problem.directions is not None:      # which soft training does not regard
         return []
     if has_many_features(problem):

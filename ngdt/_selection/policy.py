@@ -68,9 +68,10 @@ FEW_LEVELS_LESS = 2
 # Steps of soft training of few samples, where more were no more accurate, and on a fold of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, FOLD_STEPS = 500, 1000
-# Steps on folds of wide sparse data, where a few features tell any two samples apart, and largest
-# share of stored values in such data, between those of texts and of images. With 3000 words of
-# 16 000 pieces of code, larger trees took three times as long, and were 0.3 and 0.7 points worse.
+# Steps on folds of many features, unless they are trained in the span of few samples, and largest
+# share of stored values where few sparse features count as many, between those of texts and of
+# images. With 3000 words of 16 000 pieces of code, larger trees took three times as long, and were
+# 0.3 and 0.7 points worse.
 WIDE_STEPS, MAX_STORED = 250, 0.05
 # Largest share of another sample in what soft training is shown of each sample; least number of
 # features, of one scale as pixels are; and number of samples from which it is not mixed. It gained
@@ -80,11 +81,11 @@ MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # of products is proportional; and of coefficients of a model for classes, with few and with many
 # samples. A single model takes a tenth of the time, and has only the limit for few.
 MAX_MODEL_COST = 1e9
+FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Largest number of features that score bands of many samples weigh without a choice: nobody reads
 # longer sums. With the half that the lasso chose, they were as accurate on tables, and half a point
 # worse on images. Of few samples, which features count is uncertain.
 MAX_TERMS = 100
-FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Penalty of logistic regressions in the leaves of a tree with splits.
 CLASS_PENALTY = 10.0
 # Values of C of TAO for regression trees with constant leaves; the first is preferred.
