@@ -39,8 +39,10 @@ TELLING_LEAD, MIN_LOG_LOSS_LEAD = 4.0, 1.0
 MIN_LEAF_LEAD, MIN_OTHER_LEAF_LEAD = 1.0, 2.0
 # Weight in samples, spread over the classes, in each node, and strengths of shrinkage that are
 # tried for leaves of classes. The largest are for heavy samples, as weights of rare classes make
-# them. Other weights beside this one gained nothing.
-PSEUDO_COUNT, STRENGTHS = 0.5, (1024.0, 256.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
+# them, and for thousands of samples of as many features, which are known by heart. Other weights
+# beside this one gained nothing.
+PSEUDO_COUNT = 0.5
+STRENGTHS = 16384.0, 4096.0, 1024.0, 256.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.0
 # Number of samples from which soft training takes more steps, and linear leaves are rarer, since
 # each candidate takes longer.
 MANY_SAMPLES = 2000

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.datasets import make_classification
 
 from helpers import make_problem
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
 from ngdt._selection.candidates import CONSTANT, default_candidates
@@ -135,6 +135,18 @@ def test_the_strength_has_the_least_loss_on_the_folds():
         assert 0.0 < strength < policy.STRENGTHS[0]
         for one, expected in zip(found, scores[strength], strict=True):
             assert_allclose(one, expected, rtol=1e-12)
+
+
+def test_a_tree_that_knows_thousands_of_samples_by_heart_is_worth_more_than_a_leaf():
+    random = np.random.default_rng(0)
+    X, fold = random.normal(size=(12_000, 1)), np.arange(4000, dtype=np.int32)
+    y = X[:, 0] > 0
+    y[fold] ^= random.random(len(fold)) < 0.35
+    part = Fold.without(make_problem(X, y), fold)
+    tree = part.problem.refit_leaves(Tree([[1.0]], [0.0], [~0], [~1], np.eye(2)))
+    _, (score,) = best_strength([part], [tree])
+    assert part.score(tree).log_loss.mean() > 2.0
+    assert score.log_loss.mean() < 0.66 < np.log(2)
 
 
 def test_candidates_are_compared_by_shrunk_probabilities():
