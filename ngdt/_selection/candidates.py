@@ -102,17 +102,13 @@ def takes_model_trees(problem):
 def takes_models(problem):
     """Return whether trees with a linear model of all features in each leaf compete."""
     return problem.X.shape[1] <= MAX_FEATURES and takes_model_trees(problem) and (
-        not problem.loss.is_classifier or _has_coefficients(problem, (
-            policy.FEW_COEFFICIENTS if _has_few(problem) else policy.MANY_COEFFICIENTS)))
+        not problem.loss.is_classifier or _n_coefficients(problem) <= (
+            policy.FEW_COEFFICIENTS if _has_few(problem) else policy.MANY_COEFFICIENTS))
 
 
-def _takes_single_model(problem):
-    """Return whether a logistic regression competes: of many samples, it is fitted to some."""
-    return _has_coefficients(problem, policy.FEW_COEFFICIENTS)
-
-
-def _has_coefficients(problem, most):
-    return problem.n_outputs * (problem.X.shape[1] + 1) <= most
+def _n_coefficients(problem):
+    """Number of coefficients of a linear model for classes."""
+    return problem.n_outputs * (problem.X.shape[1] + 1)
 
 
 def _has_few(problem):
@@ -184,7 +180,8 @@ def _logistic_candidates(problem, leaves):
         return [_tao(policy.CLASS_C, linear, name="linear, tao"), *_shared(linear)]
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
-    found = [Candidate("linear model", SingleLeaf(), (linear,))] * _takes_single_model(problem)
+    takes_single = _n_coefficients(problem) <= policy.FEW_COEFFICIENTS
+    found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_single
     if not takes_models(problem):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))

@@ -81,7 +81,7 @@ WIDE_STEPS, MAX_STORED = 250, 0.05
 MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # Largest numbers of samples times squared features for model trees, to which the time of their sums
 # of products is proportional; and of coefficients of a model for classes, with few and with many
-# samples. A single model takes a tenth of the time, and has only the limit for few.
+# samples. A single model has only the limit for few: of many samples, it is fitted to some.
 MAX_MODEL_COST = 1e9
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Largest number of features that score bands of many samples weigh without a choice: nobody reads

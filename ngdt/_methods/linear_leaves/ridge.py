@@ -130,13 +130,12 @@ class RidgeNode:
         self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
         total = self.weight if self.weight > 0.0 else 1.0
         self.z, self.y = weight @ Z / total, weight @ y / total
-        self._rows, y = root * (Z - self.z), root * (y - self.y)
+        self._rows, self._targets = root * (Z - self.z), root * (y - self.y)
         self._of_samples = self._rows @ self._rows.T
         if not np.isfinite(self._of_samples).all():
             self._rows, self._of_samples = (
                 np.zeros_like(each) for each in (self._rows, self._of_samples))
-        self.zy, self.yy = self._rows.T @ y, (y * y).sum()
-        self._targets = y
+        self.zy, self.yy = self._rows.T @ self._targets, (self._targets**2).sum()
 
     @cached_property
     def spectrum(self):
