@@ -231,6 +231,12 @@ def spy():
     return Spy()
 
 
+@pytest.fixture(scope="session")
+def docs_packages():
+    """What is said on pages and shown in pictures is tested where they can be built."""
+    pytest.importorskip("sphinx_gallery")
+
+
 @pytest.fixture
 def plt():
     """`matplotlib.pyplot` for pictures that are not shown, and are gone after the test."""

@@ -33,7 +33,7 @@ def few(load, n):
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(tmp_path_factory, docs_packages):
     folder = tmp_path_factory.mktemp("quick")
     # Of a few samples, a single leaf may be the best.
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():

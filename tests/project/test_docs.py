@@ -89,6 +89,7 @@ def test_the_tour_of_the_core_names_what_is_there():
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.usefixtures("docs_packages")
 def test_examples_in_pages(path, request):
     text = path.read_text(encoding="utf-8")
     if ">>> " not in text:

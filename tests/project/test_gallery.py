@@ -1,7 +1,4 @@
-"""Claims of the gallery: its pictures and texts are arguments, which have to hold.
-
-They are tested where the gallery can be built.
-"""
+"""Claims of the gallery: its pictures and texts are arguments, which have to hold."""
 
 import re
 import runpy
@@ -15,9 +12,8 @@ EXAMPLES = sorted(path.stem for path in ROOT.glob("examples/plot_*.py"))
 
 
 @pytest.fixture
-def run(monkeypatch):
+def run(monkeypatch, docs_packages):
     """Run an example, and return its names."""
-    pytest.importorskip("sphinx_gallery")
     import matplotlib.pyplot as plt
 
     monkeypatch.setenv("MPLBACKEND", "agg")
