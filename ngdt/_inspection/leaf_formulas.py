@@ -68,16 +68,15 @@ def difference(captions, feature, center):
     return factor(captions, feature)
 
 
-def has_log_odds(captions):
-    """Return whether linear leaves are written as the log-odds of two classes."""
-    tree, names = captions.tree, captions.class_names
-    return (tree.slopes is not None and tree.ranges is None
-            and names is not None and len(names) == 2)
-
-
 def log_odds_of(captions):
-    """Captions, without class names, of the differences of the logits of two classes."""
-    odds, summary = log_odds_tree(captions.tree), captions.summary
+    """Captions of the log-odds of two classes, without their names, as linear leaves are written.
+
+    Others are the captions themselves.
+    """
+    tree, names, summary = captions.tree, captions.class_names, captions.summary
+    if tree.slopes is None or tree.ranges is not None or names is None or len(names) != 2:
+        return captions
+    odds = log_odds_tree(tree)
     if summary is not None:     # the largest span that the difference may have
         summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))
     return replace(captions, tree=odds, class_names=None, summary=summary)

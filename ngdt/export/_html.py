@@ -11,7 +11,7 @@ import numpy as np
 
 from ngdt._core.structure import has_slopes, sums_below, traverse
 from ngdt._inspection.conditions import first_condition
-from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of, mean_texts
+from ngdt._inspection.leaf_formulas import formula_of, log_odds_of, mean_texts
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import factor, hidden_terms, terms_of, with_targets
@@ -255,7 +255,7 @@ class _Nodes:
 
     def _slopes(self, leaf):
         """The terms of a linear leaf, if it has a single sum."""
-        captions = log_odds_of(self._captions) if has_log_odds(self._captions) else self._captions
+        captions = log_odds_of(self._captions)
         tree = captions.tree
         if tree.n_outputs > 1:
             return ""

@@ -12,7 +12,6 @@ from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.leaf_formulas import (
     difference,
     formula_of,
-    has_log_odds,
     is_linear_model,
     log_odds_of,
 )
@@ -38,7 +37,7 @@ def notes_on_missing(captions, n_terms):
     conditions = [condition_of(captions, node, n_terms) for node in range(tree.n_internal)]
     shown = {j for each in conditions if each.is_sum for j in each.rule.features}
     if tree.slopes is not None:
-        odds = log_odds_of(captions) if has_log_odds(captions) else captions
+        odds = log_odds_of(captions)
         shown.update(*(terms_of(odds, slopes)[0][:n_terms]
                        for leaf in odds.tree.slopes for slopes in leaf))
     notes = []
@@ -86,11 +85,10 @@ def leaf_lines(captions, leaf, n_terms, digits=None):
         values = tree.values[leaf]
         best = values.argmax()
         return [f"{names[best]} ({format_probability(softmax(values)[best], digits or 3)})"]
-    has_odds = is_linear and has_log_odds(captions)
-    captions = log_odds_of(captions) if has_odds else captions
-    texts = [formula_of(captions, leaf, output, n_terms, digits).text(captions)
-             for output in range(captions.tree.n_outputs)]
-    if has_odds:
+    odds = log_odds_of(captions)
+    texts = [formula_of(odds, leaf, output, n_terms, digits).text(odds)
+             for output in range(odds.tree.n_outputs)]
+    if odds is not captions:
         return [f"log-odds of {names[1]} against {names[0]}: {texts[0]}"]
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
@@ -128,10 +126,9 @@ def leaf_block(captions, leaf, n_terms, digits=None, counted="", indent=""):
 
 def _table_lines(captions, leaf, n_terms, digits):
     """A linear leaf as a table: a line for each feature, a column for each sum."""
-    names, title, heads = captions.class_names, "prediction", []
-    if has_log_odds(captions):
-        title = f"log-odds of {one_line(names[1])} against {one_line(names[0])}"
-        captions = log_odds_of(captions)
+    names, title, heads, odds = captions.class_names, "prediction", [], log_odds_of(captions)
+    if odds is not captions:
+        title, captions = f"log-odds of {one_line(names[1])} against {one_line(names[0])}", odds
     elif names is not None:
         title, heads = "score of each class", names
     elif captions.tree.n_outputs > 1:
