@@ -22,9 +22,8 @@ from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     leaf_block,
     leaf_lines,
-    note_on_shrinkage,
-    note_on_weights,
     notes_on_missing,
+    notes_on_probabilities,
     terms_to_show,
     writable,
 )
@@ -98,14 +97,13 @@ def export_html(
     # A browser runs the script with this hash, and no script that a name may contain.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     inner, size = unwrap(model)[1], _size(captions)
-    notes = (note_on_weights(captions), note_on_shrinkage(inner),
-             *notes_on_missing(captions, n_terms))
+    notes = notes_on_probabilities(captions, inner) + notes_on_missing(captions, n_terms)
     kind = getattr(inner, "kind_", "decision tree")
     kind = f"{kind[0].upper()}{kind[1:]}"
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(kind if title is None else str(title)),
         summary=escaped(size if title is None else f"{kind}: {size}"), key=nodes.key(),
-        notes=escaped(" ".join(f"{note[0].upper()}{note[1:]}." for note in notes if note)),
+        notes=escaped(" ".join(f"{note[0].upper()}{note[1:]}." for note in notes)),
         script=script, hash=digest, items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:

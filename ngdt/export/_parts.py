@@ -51,16 +51,12 @@ def notes_on_missing(captions, n_terms):
     return notes
 
 
-def note_on_shrinkage(estimator):
-    """A note on probabilities that are not the shares of samples, likewise; "" if they are."""
+def notes_on_probabilities(captions, estimator):
+    """Notes on probabilities that a reader would take for shares of samples, likewise."""
     is_shrunk = isinstance(estimator, ObliqueTree) and estimator._is_strongly_shrunk()
-    return "probabilities are shrunk towards those of the nodes above" if is_shrunk else ""
-
-
-def note_on_weights(captions):
-    """A note on probabilities that a reader would take for shares of samples, likewise."""
-    return ("probabilities are shares of weights, such as class weights, not of samples"
-            if captions.is_weighted else "")
+    weighted = "probabilities are shares of weights, such as class weights, not of samples"
+    shrunk = "probabilities are shrunk towards those of the nodes above"
+    return [weighted] * captions.is_weighted + [shrunk] * is_shrunk
 
 
 def leaf_lines(captions, leaf, n_terms, digits=None):

@@ -10,9 +10,8 @@ from ngdt._util.validation import check_counts
 from ngdt.export._parts import (
     UNCERTAIN,
     leaf_block,
-    note_on_shrinkage,
-    note_on_weights,
     notes_on_missing,
+    notes_on_probabilities,
     terms_to_show,
     writable,
 )
@@ -119,8 +118,7 @@ def export_text(
     n_terms = terms_to_show(n_terms, captions.tree)
     estimator = unwrap(model)[1]
     lines = [f"# {estimator._outcome()}"] if isinstance(estimator, ObliqueTree) else []
-    lines += [f"# {note}" for note in (note_on_weights(captions), note_on_shrinkage(estimator))
-              if note]
+    lines += [f"# {note}" for note in notes_on_probabilities(captions, estimator)]
     for type_, item, depth in traverse(captions.tree, max_depth, captions.right_first):
         indent = "    " * depth
         if type_ == "split":
