@@ -14,7 +14,7 @@ from ngdt._encoding.categories import (
     category_text,
     plain_text,
 )
-from ngdt._util.arrays import power_of_two, row_blocks
+from ngdt._util.arrays import as_dense, power_of_two, row_blocks
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample, warn
 
@@ -163,8 +163,7 @@ class Table:
         deserves_feature = TargetTest(targets[present])
         incomplete = _incomplete_columns(raw.numbers, present)
         for k in incomplete:
-            column = raw.numbers[:, [k]].toarray()[:, 0] if sparse.issparse(raw.numbers) else (
-                raw.numbers[:, k])
+            column = as_dense(raw.numbers[:, [k]])[:, 0]
             fill[k] = _mean(column, sample_weight)
             if deserves_feature(np.isnan(column[present])):
                 gaps.append(k)
@@ -262,8 +261,8 @@ class Table:
         first = numbers.shape[1] + gaps.shape[1]
         encoded = np.zeros(
             (n_samples, first + sum(each.n_features for each in self.categories)), numbers.dtype)
-        encoded[:, :numbers.shape[1]] = numbers.toarray() if sparse.issparse(numbers) else numbers
-        encoded[:, numbers.shape[1]:first] = gaps.toarray() if sparse.issparse(gaps) else gaps
+        encoded[:, :numbers.shape[1]] = as_dense(numbers)
+        encoded[:, numbers.shape[1]:first] = as_dense(gaps)
         for (samples, features, filled), categories in zip(found, self.categories, strict=True):
             # One index for both axes takes half of the time.
             encoded.reshape(-1)[samples * encoded.shape[1] + first + features] = 1.0

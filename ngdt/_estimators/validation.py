@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from ngdt._encoding.check import check_table
 from ngdt._encoding.check_targets import check_groups, check_names_of_targets, check_targets
 from ngdt._encoding.targets import weighted_by_class
+from ngdt._util.arrays import as_dense
 from ngdt._util.validation import canonical_csr, check_finite, check_weight, error_prefix
 
 
@@ -87,10 +88,7 @@ NO_VALIDATION = Validation()
 
 def _of_type(X, given):
     """X in the form and the type of the samples that are trained on."""
-    if sparse.issparse(given):
-        X = canonical_csr(sparse.csr_array(X))
-    elif sparse.issparse(X):
-        X = X.toarray()
+    X = canonical_csr(sparse.csr_array(X)) if sparse.issparse(given) else as_dense(X)
     with np.errstate(over="ignore"):
         X = X.astype(given.dtype, copy=False)
     check_finite(f"every number, as {given.dtype} like X,", X.data if sparse.issparse(X) else X)

@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from ngdt._core.structure import constant_predictions
 from ngdt._core.tree import Tree
-from ngdt._util.arrays import group_matrix
+from ngdt._util.arrays import as_dense, group_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def _at_leaves(tree, X, data, samples, leaf, is_classifier):
     if is_classifier:
         probabilities = group_matrix(leaf, tree.n_leaves, share) @ softmax(predictions, axis=1)
         probabilities[counts == 0] = softmax(tree.values[counts == 0], axis=1)
-    return means.toarray() if sparse.issparse(means) else means, spans, probabilities
+    return as_dense(means), spans, probabilities
 
 
 def single_features(tree):

@@ -1,10 +1,15 @@
-"""Functions of arrays: blocks and groups of rows, units, a softmax, comparisons of errors."""
+"""Functions of arrays: dense forms, blocks and groups of rows, units, comparisons of errors."""
 
 import numpy as np
 from scipy import sparse
 
 # Difference of sums of errors that rounding can explain, relative to the largest of them.
 _ROUNDING = 1e-12
+
+
+def as_dense(X):
+    """The array of a sparse matrix; an array itself."""
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def row_blocks(shape, size):

@@ -4,13 +4,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._encoding.columns import is_missing
 from ngdt._inspection.importances import used_features
 from ngdt._inspection.leaf_formulas import tolerance_of
 from ngdt._inspection.rules import DEFAULT_DIGITS, factor, with_targets
+from ngdt._util.arrays import as_dense
 from ngdt._util.numbers import format_number, format_probability, format_within, whole_digits
 from ngdt._util.text import one_line
 
@@ -220,5 +220,4 @@ def encoded_rows(model, X):
 
 
 def _dense(X, i):
-    row = X[[i]].toarray()[0] if sparse.issparse(X) else X[i]
-    return row.astype(np.float64)
+    return as_dense(X[[i]])[0].astype(np.float64)

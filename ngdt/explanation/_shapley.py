@@ -4,13 +4,12 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._inspection.importances import used_features
-from ngdt._util.arrays import row_blocks
+from ngdt._util.arrays import as_dense, row_blocks
 
 # Most columns that a tree may use: predictions for all subsets of these are made.
 MAX_COLUMNS = 12
@@ -75,17 +74,12 @@ class HasShapleyValues:
                     f"estimate them by shap.Explainer(model.{predict}, background)")
             if len(columns):
                 small, member = _narrowed(tree, used), columns[:, None] == column_of[used]
-                others = _dense(background, used)
-                for i, x in enumerate(_dense(X, used)):
+                others = as_dense(background[:, used])
+                for i, x in enumerate(as_dense(X[:, used])):
                     values[i, columns] += _shapley(
                         _values_of_subsets(small, x, others, member, is_proba))
         values /= len(trees)
         return values[:, :, 0] if values.shape[2] == 1 and not is_proba else values
-
-
-def _dense(X, features):
-    X = X[:, features]
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def _narrowed(tree, used):

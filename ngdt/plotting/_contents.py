@@ -4,7 +4,6 @@ import textwrap
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from ngdt._core.structure import has_slopes
 from ngdt._inspection.conditions import first_condition
@@ -17,7 +16,7 @@ from ngdt._inspection.rules import (
     terms_of,
     with_targets,
 )
-from ngdt._util.arrays import group_matrix
+from ngdt._util.arrays import as_dense, group_matrix
 from ngdt._util.numbers import count, format_number, format_probability, place_between, shortest
 from ngdt._util.text import typeset
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Text
@@ -252,8 +251,7 @@ def mean_images(captions, leaf, X):
     """
     n_leaves = captions.tree.n_leaves
     counts = np.bincount(leaf, minlength=n_leaves)
-    total = group_matrix(leaf, n_leaves) @ X
-    total = total.toarray() if sparse.issparse(total) else total
+    total = as_dense(group_matrix(leaf, n_leaves) @ X)
     return counts, total / np.where(counts > 0, counts, np.nan)[:, None]
 
 

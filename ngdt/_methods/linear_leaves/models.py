@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
@@ -11,6 +10,7 @@ from ngdt._methods.linear_leaves.logistic import LogisticNode
 from ngdt._methods.linear_leaves.ridge import RidgeNode
 from ngdt._training.control import SILENT
 from ngdt._training.samples_by_leaf import SamplesByLeaf
+from ngdt._util.arrays import as_dense
 from ngdt.losses import LogLoss
 
 
@@ -44,7 +44,7 @@ class ScaledSamples:
         X = self.X[samples]
         if X.shape[1] > len(self.features):
             X = X[:, self.features]
-        return X.toarray() if sparse.issparse(X) else X
+        return as_dense(X)
 
     def scaled(self, X):
         """The features scaled; infinite far beyond all training samples."""

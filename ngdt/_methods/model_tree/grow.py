@@ -1,7 +1,6 @@
 """Growth of a tree by splits after which linear models fit best."""
 
 import numpy as np
-from scipy import sparse
 
 from ngdt._core.structure import number_depth_first
 from ngdt._core.threads import one_blas_thread
@@ -9,6 +8,7 @@ from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.ridge import PSEUDO_COUNT, RidgeNode, Sums
 from ngdt._methods.model_tree.search import NodeSamples, SplitSearch, fit_sides
 from ngdt._methods.model_tree.splits import divide
+from ngdt._util.arrays import as_dense
 from ngdt._util.stopped import Stopped
 
 # Least number of samples in a leaf: fewer do not support slopes.
@@ -122,8 +122,7 @@ def _split(branch, problem, data, random, penalty, looks_ahead):
         is_right = node.is_right(feature, n_left)
         orders = divide(node.order, is_right)
     else:
-        column = problem.X[:, [data.features[feature]]]
-        column = column.toarray() if sparse.issparse(column) else column
+        column = as_dense(problem.X[:, [data.features[feature]]])
         is_right, orders = column[branch.samples, 0] > branch.split[1], (None, None)
     branch.children = [
         _Branch(branch.samples[side], branch.depth + 1, value, slope, order)

@@ -12,7 +12,7 @@ from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._core.threads import usable_threads
 from ngdt._training.control import Pace, cosine, set_random_state
 from ngdt._training.progress import Progress
-from ngdt._util.arrays import standard_errors_saved
+from ngdt._util.arrays import as_dense, standard_errors_saved
 
 # Number of samples that estimate the spread of the data. They suffice for one eigenvalue.
 _N_SAMPLES = 2000
@@ -85,7 +85,7 @@ def representative_samples(samples):
 
 def _largest_singular_value(X):
     if min(X.shape) <= 2:
-        return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2)
+        return np.linalg.norm(as_dense(X), 2)
     largest = abs(X).max()
     if largest < np.finfo(np.float64).tiny:
         return 0.0      # the inverse may overflow

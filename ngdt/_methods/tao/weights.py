@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.tree_arrays import sparse_is_faster
+from ngdt._util.arrays import as_dense
 
 # Number of weights up to which they are dense: to make a sparse array takes longer than a product.
 _MAX_SMALL = 2**15
@@ -62,7 +63,7 @@ def compact_weights(weights):
     n_nonzero = weights.count_nonzero() if sparse.issparse(weights) else np.count_nonzero(weights)
     if size > _MAX_SMALL and sparse_is_faster(n_nonzero, size):
         return sparse.csr_array(weights)
-    return weights.toarray() if sparse.issparse(weights) else weights
+    return as_dense(weights)
 
 
 def dense_vector(weights, node):
