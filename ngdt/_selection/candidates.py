@@ -116,11 +116,17 @@ def _has_few(problem):
     return len(problem.training_samples) < policy.MANY_SAMPLES
 
 
+def class_C(problem):
+    """C of TAO for classes."""
+    n, p = len(problem.training_samples), problem.X.shape[1]
+    return policy.SEPARABLE_C if n <= p else policy.CLASS_C
+
+
 def _class_candidates(problem, leaves):
     linear = [] if leaves.kind == "constant" else _logistic_candidates(problem, leaves)
     if leaves.kind == "linear":
         return linear
-    greedy = [_tao(policy.CLASS_C)]
+    greedy = [_tao(class_C(problem))]
     if problem.n_outputs == 2 and node_type(problem.loss) is not None:
         p, few = problem.X.shape[1], has_few_samples(problem)
         if p <= (MAX_FEATURES if few else policy.MAX_TERMS):
@@ -177,7 +183,7 @@ def _logistic_candidates(problem, leaves):
     """Trees with a logistic regression in each leaf, or in the only one."""
     linear, is_only = leaves.linear, leaves.kind == "linear"
     if problem.directions is not None:
-        return [_tao(policy.CLASS_C, linear, name="linear, tao"), *_shared(linear)]
+        return [_tao(class_C(problem), linear, name="linear, tao"), *_shared(linear)]
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
     takes_single = _n_coefficients(problem) <= policy.FEW_COEFFICIENTS
@@ -185,7 +191,7 @@ def _logistic_candidates(problem, leaves):
     if not takes_models(problem):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))
-    return [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")] if is_only else found
+    return [*found, _tao(class_C(problem), of_many, name="linear, tao")] if is_only else found
 
 
 def _shared(linear):

@@ -47,8 +47,10 @@ STRENGTHS = 16384.0, 4096.0, 1024.0, 256.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0
 # each candidate takes longer.
 MANY_SAMPLES = 2000
 # C of TAO for classes. On 112 folds of 27 tables, other values beside it and starts from deeper
-# greedy trees gained nothing.
-CLASS_C = 1.0
+# greedy trees gained nothing. No more samples than features are learned by heart: the smaller C
+# raised the accuracy of trees on images and made data by 0.8 points, and of forests on made data
+# from 81 to 95 %.
+CLASS_C, SEPARABLE_C = 1.0, 0.1
 # Passes of TAO on a fold and in the end. More changed the accuracy by less than 0.1 points.
 FOLD_PASSES, N_PASSES = 2, 5
 # The same of regression trees that have to be monotone: R2 rose by 0.005 on six tables. Of few

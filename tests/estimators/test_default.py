@@ -388,7 +388,8 @@ def table(n, p=3, loss="log_loss", n_classes=2, form=np.asarray, **fields):
 
 REGRESSION, SHRUNK = ["tao C=10", "tao C=0.1"], "pruned, shrunk"
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
-TAO, BANDS, SPARSE, PRUNED = "tao C=1", "score bands", "score bands, sparse", "pruned"
+TAO, SEPARABLE, PRUNED = "tao C=1", "tao C=0.1", "pruned"
+BANDS, SPARSE = "score bands", "score bands, sparse"
 BINARY = [TAO, BANDS]
 LARGE = ["annealed depth=2", "annealed depth=8"]
 MIXED = [f"{each}, mixed" for each in LARGE]
@@ -411,14 +412,17 @@ MIXED = [f"{each}, mixed" for each in LARGE]
     (table(1999, n_classes=32), [TAO, "annealed depth=5", "annealed depth=8", PRUNED]),
     (table(2000, n_classes=32), [TAO, "annealed depth=5", "annealed depth=10", PRUNED]),
     (table(100_001), [*BINARY, "annealed depth=8", PRUNED]),    # some of which are compared on
-    (table(4001, p=4096), [TAO, SPARSE, *MIXED, PRUNED]),
-    (table(4001, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
-    (table(44, p=4097, directions=np.ones(4097)), [TAO, SPARSE, PRUNED]),
-    (table(100, p=4097), ["annealed depth=2", TAO, SPARSE, PRUNED]),
+    (table(4001, p=4096), [SEPARABLE, SPARSE, *MIXED, PRUNED]),
+    (table(4001, p=4097), ["annealed depth=2", SEPARABLE, SPARSE, PRUNED]),
+    (table(45, p=44, n_classes=3), [TAO, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(45, p=45, n_classes=3), [SEPARABLE, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(44, p=4097, directions=np.ones(4097)), [SEPARABLE, SPARSE, PRUNED]),
+    (table(100, p=4097), ["annealed depth=2", SEPARABLE, SPARSE, PRUNED]),
     (table(2000, p=512, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(2000, p=511, form=sparse.csr_array), [TAO, SPARSE, *LARGE, PRUNED]),
     (table(2000, p=512, form=lambda X: sparse.csr_array(X + 1)), [TAO, SPARSE, *LARGE, PRUNED]),
-    (table(2000, p=4000, n_classes=20, form=sparse.csr_array), ["annealed depth=6", TAO, PRUNED]),
+    (table(2000, p=4000, n_classes=20, form=sparse.csr_array),
+     ["annealed depth=6", SEPARABLE, PRUNED]),
     (table(100, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], SHRUNK, "pruned"]),

@@ -149,6 +149,7 @@ def test_forest_candidates():
     assert mixed.optimizers[0].get_params() == (
         first.optimizers[0].get_params() | {"mixing": 0.4})
     assert isinstance(tao.optimizers[0], TAO)
+    assert tao.optimizers[0].C == 1.0
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
     assert (try_all.init.n_candidates, try_all.init.n_nonzero) == (25, 1)
@@ -159,7 +160,9 @@ def test_forest_candidates():
         "annealed", "tao", "random oblique", "random", "random, all"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
     assert [kind.init.depth(wide) for kind in forest_candidates(wide)[:2]] == [2, 2]
-    assert isinstance(forest_candidates(wide)[0].optimizers[0], Annealed)
+    first, _, tao, *_ = forest_candidates(wide)
+    assert isinstance(first.optimizers[0], Annealed)
+    assert tao.optimizers[0].C == 0.1   # of so few, a larger one learns by heart
 
 
 @pytest.mark.parametrize(("n", "n_classes", "limits", "depth"), [
