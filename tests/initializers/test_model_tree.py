@@ -19,7 +19,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.ridge import Sums
 from ngdt._methods.model_tree import grow, model_tree, search, splits
-from ngdt._methods.model_tree.model_tree import _Grown, _Growth
+from ngdt._methods.model_tree.model_tree import _Grown, _Growth, _scaled_samples
 from ngdt._methods.model_tree.search import NodeSamples, SplitSearch
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import ModelTree
@@ -47,6 +47,12 @@ def reduction(z, limit, y, weight):
 
     right = z > limit
     return squares(np.full(len(z), True)) - squares(right) - squares(~right)
+
+
+def unpruned(problem, penalty=None):
+    """A tree before it is pruned."""
+    params = ModelTree()
+    return _Grown(problem, _Growth(params, penalty), _scaled_samples(problem, params))
 
 
 def sorted_columns(Z):
@@ -272,10 +278,10 @@ def test_noise_ends_the_growth(n_targets):
     X, y = random.normal(size=(300, 5)), random.normal(size=(300, n_targets))
     problem = make_problem(X, y + X[:, :1], "squared_error")
     # Leaves of five samples are possible.
-    assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves <= 10
+    assert unpruned(problem, 1.0).tree.n_leaves <= 10
     y += 3 * np.abs(X[:, 1:2])
     problem = make_problem(X, y, "squared_error")
-    assert _Grown(problem, _Growth(ModelTree(), 1.0)).tree.n_leaves >= 2
+    assert unpruned(problem, 1.0).tree.n_leaves >= 2
 
 
 @cache
@@ -402,7 +408,7 @@ def test_large_nodes_are_split_by_some_of_their_samples(form, monkeypatch):
     y = np.where(X[:, 1] > 0, 5 * X[:, 1] + np.abs(X[:, 2]), X[:, 0])
     problem = make_problem(form(X), y, "squared_error", max_depth=2)
     monkeypatch.setattr(grow, "_MAX_SAMPLES", 300)
-    grown = _Grown(problem, _Growth(ModelTree(), 1.0)).tree
+    grown = unpruned(problem, 1.0).tree
     nodes = [0, grown.children_right[0]]
     assert grown.weights[nodes].tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     assert np.abs(grown.thresholds[nodes]).max() < 0.1
@@ -449,7 +455,7 @@ def test_limits_of_trees_for_classes():
 @pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])
 def test_the_pruned_tree_has_the_least_cost(alpha):
     X, y = broken_line(200)
-    grown = _Grown(make_problem(X, y, max_depth=3), _Growth(ModelTree()))
+    grown = unpruned(make_problem(X, y, max_depth=3))
     m, losses = grown.tree.n_internal, grown.models.losses[:, 0]
     children = child_ids(grown.tree)
 
@@ -470,7 +476,7 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
 def test_the_largest_subtree_within_a_limit(limit):
     X, _ = broken_line(400)
     problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared_error")
-    grown = _Grown(problem, _Growth(ModelTree(), 1.0))
+    grown = unpruned(problem, 1.0)
     grown.problem = problem.limited(max_leaf_nodes=limit)
     sequence = grown._sequences[0]
     found, step = sequence.is_leaf_after(grown._n_steps(0.0, 0)), sequence.step

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge, lasso_path
 
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._methods.linear_leaves import linear_leaves
+from ngdt._methods.linear_leaves import lasso, linear_leaves
 from ngdt._methods.linear_leaves.lasso import _SHARES, chosen_by_lasso
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt.optimizers import LinearLeaves
@@ -76,6 +76,14 @@ def test_it_is_the_best_of_ridge_regressions_on_what_the_lasso_keeps(seed, n, n_
 def test_the_features_that_made_the_targets_are_found(n, p, n_targets):
     problem = problem_of(*targets_of_some(n, p, n_targets, noise=0.1))
     assert choose(problem, halves(n)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("cost", "found"), [(80 * 30**2, [0, 1, 2]), (0, [0, 2])])
+def test_it_chooses_from_more_features_than_leaves_use_by_default(cost, found, monkeypatch):
+    monkeypatch.setattr(lasso, "MAX_FEATURES", 2)
+    monkeypatch.setattr(lasso, "_MAX_COST", cost)
+    problem = problem_of(*targets_of_some(80, 30, noise=0.1))
+    assert choose(problem, halves(80)).tolist() == found
 
 
 @given(st.integers(0, 2**32 - 1))

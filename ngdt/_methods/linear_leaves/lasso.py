@@ -11,6 +11,10 @@ from ngdt._methods.linear_leaves.models import ScaledSamples
 
 # Largest number of features that leaves use by default: a model costs its cube.
 MAX_FEATURES = 500
+# Largest number of samples times squared features from which the lasso chooses, if these are more
+# than so many: its paths take about as long as other candidates. With 800 samples of 1000 features,
+# 200 of which add up to the target, R2 rose from 0.91 to 0.99.
+_MAX_COST = 2e9
 _LOCK = Lock()
 # Penalties of the lasso, in shares of the one with which all slopes are zero.
 _SHARES = np.geomspace(1.0, 0.01, 30)
@@ -27,10 +31,10 @@ def has_few_samples(problem):
     return len(problem.training_samples) < _SAMPLES_PER_FEATURE * problem.X.shape[1]
 
 
-def most_correlated(problem, samples):
-    """All features, or of very many those with the largest correlation with a target."""
+def most_correlated(problem, samples, most=MAX_FEATURES):
+    """All features, or of more than `most` those with the largest correlation with a target."""
     p = problem.X.shape[1]
-    if p <= MAX_FEATURES:
+    if p <= most:
         return np.arange(p)
     problem, y = problem.winsorized, _target_columns(problem)
     share = np.zeros(len(y))
@@ -38,7 +42,7 @@ def most_correlated(problem, samples):
     residual = share[:, None] * (y - share @ y)
     std = problem.moments.std
     correlation = np.abs(problem.X.T @ residual).max(axis=1) / np.where(std == 0, np.inf, std)
-    return np.sort(np.argsort(-correlation)[:MAX_FEATURES])
+    return np.sort(np.argsort(-correlation)[:most])
 
 
 def _target_columns(problem):
@@ -87,7 +91,8 @@ class _Centered:
     """Samples whose features and targets have a mean of zero, for models without an intercept."""
 
     def __init__(self, problem, samples):
-        self.data = ScaledSamples(problem, most_correlated(problem, samples))
+        most = max(MAX_FEATURES, int(np.sqrt(_MAX_COST / len(samples))))
+        self.data = ScaledSamples(problem, most_correlated(problem, samples, most))
         weight = self.data.weight[samples]
         Z, y = self._read(samples)
         self.z_mean, self.y_mean = (np.average(each, axis=0, weights=weight) for each in (Z, y))

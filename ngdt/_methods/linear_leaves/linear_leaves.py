@@ -51,10 +51,12 @@ class LinearLeaves(Optimizer):
     ----------
     features : {"auto", "all", "path", "lasso"} or array-like, default="auto"
         Features that leaves use: all, those that the tree splits by, those that the lasso chooses
-        for a single linear model of all samples, or the ones at the given indices. "auto" uses all,
-        of more than 500 the ones with the largest correlation with a target; for regression, of
-        these the ones that the lasso chooses. Where the object is the parameter `leaf` of an
-        estimator, names, indices or a mask of columns.
+        for a single linear model of all samples, or the ones at the given indices. The lasso
+        chooses from the features with the largest correlation with a target: from 500 or, with n
+        samples, from ``sqrt(2e9 / n)`` if these are more. "auto" uses all; of more than 500, for
+        regression those that the lasso chooses, and for classes the 500 with the largest
+        correlation. Where the object is the parameter `leaf` of an estimator, names, indices or a
+        mask of columns.
     penalty : float or "auto", default="auto"
         Penalty on the squared distance between the slopes of a node and those that they are drawn
         to, in samples, for features in units of their standard deviation. For classification, it is

@@ -157,8 +157,11 @@ class CrossValidatedModels:
                 part = fold.problem.replace(
                     limits=timed.limits, validation_weight=None, control=control)
                 self._parts.append([])
+                # The lasso chooses once for growths of the same features.
+                data_of = cache(partial(_scaled_samples, part))
                 for growth in growths:
-                    self._parts[k].append(_Grown(part.doing(1 / len(growths)), growth))
+                    self._parts[k].append(_Grown(
+                        part.doing(1 / len(growths)), growth, data_of(growth.params)))
                 errors += np.stack([
                     margin * each.errors(fold.samples, fold.weight)
                     for margin, each in zip(margins, self._parts[k], strict=True)], axis=1)
@@ -172,13 +175,14 @@ class CrossValidatedModels:
             alpha, self._growth, self._penalty = np.unravel_index(
                 least(errors.ravel()), errors.shape)
         self._alpha = (_CLASS_ALPHAS if problem.loss.is_classifier else _ALPHAS)[alpha]
-        self._last = partial(
-            _Grown, self.problem.doing(1 / (n + 1), "model tree"), growths[self._growth])
+        self._last = self.problem.doing(1 / (n + 1), "model tree"), growths[self._growth]
 
     @cached_property
     def tree(self):
         """The tree for all training samples."""
-        return self._last().pruned(self._alpha, self._penalty)
+        problem, growth = self._last
+        return _Grown(problem, growth, _scaled_samples(problem, growth.params)).pruned(
+            self._alpha, self._penalty)
 
     def fold_tree(self, k):
         """The tree without the samples of a fold."""
@@ -209,15 +213,13 @@ class _Grown:
     ----------
     problem : Problem
     growth : _Growth
+    data : ScaledSamples
+        Features for splits and models.
     """
 
-    def __init__(self, problem, growth):
-        self.problem, params = problem, growth.params
+    def __init__(self, problem, growth, data):
+        self.problem, self.data, params = problem, data, growth.params
         classes, is_auto = problem.loss.is_classifier, params.penalty == "auto"
-        # The features on the paths are known after the tree has been grown from all of them.
-        by_path = isinstance(params.features, str) and params.features == "path"
-        linear = LinearLeaves(features="auto" if by_path else params.features)
-        self.data = ScaledSamples(problem, _varying(linear.used_features(None, problem), problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         self._unit = 1.0 if classes else self._squared_error_of_mean()
@@ -226,12 +228,12 @@ class _Grown:
         tree = None
         try:
             tree = self._grow(growth)
-            self._fit_models(tree, by_path)
+            self._fit_models(tree, params)
         except KeyboardInterrupt as error:
             tree = error.tree if isinstance(error, Stopped) else tree
             if tree is None:
                 raise
-            self._fit_models(tree, by_path)
+            self._fit_models(tree, params)
             raise Stopped(self.pruned_early()) from error
 
     def _grow(self, growth):
@@ -242,10 +244,10 @@ class _Grown:
         return InfoGain().initialize(problem.limited(
             min_samples_leaf=max(problem.limits.min_samples_leaf, MIN_SAMPLES_LEAF)))
 
-    def _fit_models(self, tree, by_path):
+    def _fit_models(self, tree, params):
         """Fit the models of all nodes, and find the order in which pruning removes them."""
         problem, self.tree = self.problem, tree
-        if by_path:
+        if _by_path(params):
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(tree, problem))
         self._paths = list(levels(tree))
@@ -321,13 +323,20 @@ class _Grown:
         return with_ranges(tree, self.problem)
 
 
-def _varying(features, problem):
-    """Features of some that are not constant, or all of them if these are.
+def _by_path(params):
+    """Return whether models have the features of the splits, which are known when these are."""
+    return isinstance(params.features, str) and params.features == "path"
+
+
+def _scaled_samples(problem, params):
+    """Samples with the features for splits and models that are not constant, or all if all are.
 
     Growth counts slopes: with those of constants, a split would have to save more.
     """
+    linear = LinearLeaves(features="auto" if _by_path(params) else params.features)
+    features = linear.used_features(None, problem)
     varying = np.intersect1d(features, problem.varying)
-    return varying if len(varying) else features
+    return ScaledSamples(problem, varying if len(varying) else features)
 
 
 def _growths(problem, params):
