@@ -336,6 +336,6 @@ def _competition(estimator, head):
     failed = [row["candidate"] for row in rows if row.get("failed")]
     return [head, indent(table, "    "),
             *["Errors of fewer n_folds are of fewer samples: compare leads instead."] * differ,
-            *(f"The training of {each} on all samples failed: it had more error there, or no split."
+            *(f"The training of {each} on all samples failed: it had more error then, or no split."
               for each in failed), *_gave_way(estimator),
             "For another kind, set optimizer, init or leaf."]

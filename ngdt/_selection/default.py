@@ -120,12 +120,10 @@ class _Race:
                 break
 
     def _has_failed(self, each):
-        """Return whether training failed: more loss than on the folds, or all predictions equal."""
-        (loss, _, tree, _), choice = self.trained[-1], self.choice
+        """Return whether training failed: all splits are lost, or it is worse than on the folds."""
+        (_, _, tree, _), choice = self.trained[-1], self.choice
         has_lost = is_constant(tree) and not all(map(is_constant, choice.trees[each]))
-        if self.problem.own_validation:     # which may be easier than what is trained on
-            return has_lost
-        return has_lost or loss > sum(choice.mean_error(each, "square"))
+        return has_lost or choice.is_worse(tree, each)
 
     def stop(self, error):
         """Take the best tree that there is after Ctrl-C, or raise the error if there is none."""

@@ -15,8 +15,8 @@ INITIAL_TIME = 0.3
 # 15 000 of the 54 000 samples of Connect4, a tree of half the depth was chosen, 2.4 points worse.
 MIN_DRAWN_SAMPLES, MAX_DRAWN_SAMPLES, MAX_DRAWN_VALUES = 15_000, 100_000, 12_000_000
 # Number of candidates that are trained on all samples until one succeeds. Training has failed if
-# the loss on these samples is more than a standard error above that on the folds, or all splits
-# are lost.
+# the trees of the folds, which have not seen their test samples, are clearly better on these, or
+# all splits are lost.
 MAX_TRAININGS = 3
 # Shares of time for the comparison, for the pruned trees before it, and for model trees; with
 # several folds, which are most of the work, half of the time was left with these shares.

@@ -62,6 +62,18 @@ class Choice:
         n = min(len(one), len(two))
         return standard_errors_saved(two[:n], one[:n])
 
+    def is_worse(self, tree, candidate):
+        """Return whether a tree of all samples is clearly worse than those of a candidate.
+
+        On the test samples, which the latter have not seen. All samples cannot be compared with
+        them: a single far target elsewhere may have most of all loss.
+        """
+        folds = self.folds[:len(self.scores[candidate])]
+        if not folds:
+            return False
+        loss = np.concatenate([fold.score(tree).square for fold in folds])
+        return standard_errors_saved(loss, self.values(candidate, "square")) > MIN_LEAD
+
     def ranked(self):
         """The candidates that were tested: the winner, and the others by their squared errors.
 

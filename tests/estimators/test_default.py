@@ -47,6 +47,16 @@ class Step(Optimizer):
         return OptimizerResult(stump, {"loss": [0.5]})
 
 
+class Given(Optimizer):
+    """Puts a given tree in the place of any tree."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(self.tree)
+
+
 class Late(Step):
     """Takes all the time that there is."""
 
@@ -664,6 +674,21 @@ def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf):
         result = best_tree(given, [first, second])
         assert result.candidates["chosen"] == [first is too, second is too, False]
         assert result.candidates["failed"] == [first is failing, second is failing, False]
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_a_far_target_is_not_taken_for_a_failure(no_leaf, n):
+    # It has most of all loss, whichever tree is trained, and whether a fold holds it out or not.
+    given, random = problem(n), np.random.default_rng(0)
+    stump = Tree([[1.0]], [0.1], [~0], [~1], [[0.0], [1.0]])
+    y = (given.X > 0.1) + random.normal(0.0, 0.1, (n, 1))
+    for far in random.choice(n, 6, replace=False):
+        result = best_tree(
+            given.replace(y=np.where(np.arange(n)[:, None] == far, 100.0, y), loss=SquaredLoss(),
+                          n_outputs=1),
+            [Candidate("stump", "initial", (Given(stump),), (Given(stump),)),
+             Candidate("next", "initial", (Given(stump),), (Given(stump),))])
+        assert "failed" not in result.candidates
 
 
 def test_limits_hold_for_whoever_wins():
