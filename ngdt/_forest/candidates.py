@@ -11,13 +11,13 @@ from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
 from ngdt._selection.candidates import (
     CONSTANT,
-    class_C,
     for_small_weights,
     has_defaults,
     has_many_features,
     small_depth,
     takes_model_trees,
     takes_models,
+    tao_Cs,
 )
 from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt._selection.train import Candidate
@@ -130,7 +130,7 @@ def _try_all(p):
 
 
 def _tao(problem):
-    return TAO(C=class_C(problem) if problem.loss.is_classifier else 10.0, max_iter=N_PASSES)
+    return TAO(C=tao_Cs(problem)[0], max_iter=N_PASSES)
 
 
 def _annealed(problem, p, finish, what="", **options):

@@ -116,17 +116,18 @@ def _has_few(problem):
     return len(problem.training_samples) < policy.MANY_SAMPLES
 
 
-def class_C(problem):
-    """C of TAO for classes."""
-    n, p = len(problem.training_samples), problem.X.shape[1]
-    return policy.SEPARABLE_C if n <= p else policy.CLASS_C
+def tao_Cs(problem):
+    """Values of C of TAO, the preferred one first."""
+    if len(problem.training_samples) <= problem.X.shape[1]:
+        return (policy.WIDE_C,)
+    return (policy.CLASS_C,) if problem.loss.is_classifier else policy.REGRESSION_CS
 
 
 def _class_candidates(problem, leaves):
     linear = [] if leaves.kind == "constant" else _logistic_candidates(problem, leaves)
     if leaves.kind == "linear":
         return linear
-    greedy = [_tao(class_C(problem))]
+    greedy = [_tao(C) for C in tao_Cs(problem)]
     if problem.n_outputs == 2 and node_type(problem.loss) is not None:
         p, few = problem.X.shape[1], has_few_samples(problem)
         if p <= (MAX_FEATURES if few else policy.MAX_TERMS):
@@ -183,7 +184,8 @@ def _logistic_candidates(problem, leaves):
     """Trees with a logistic regression in each leaf, or in the only one."""
     linear, is_only = leaves.linear, leaves.kind == "linear"
     if problem.directions is not None:
-        return [_tao(class_C(problem), linear, name="linear, tao"), *_shared(linear)]
+        tao = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
+        return tao + _shared(linear)
     of_many = linear if linear.penalty != "auto" else LinearLeaves(
         features=linear.features, penalty=policy.CLASS_PENALTY)
     takes_single = _n_coefficients(problem) <= policy.FEW_COEFFICIENTS
@@ -191,7 +193,7 @@ def _logistic_candidates(problem, leaves):
     if not takes_models(problem):
         return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
     found.append(_model_tree(linear))
-    return [*found, _tao(class_C(problem), of_many, name="linear, tao")] if is_only else found
+    return found + [_tao(C, of_many, name="linear, tao") for C in tao_Cs(problem) if is_only]
 
 
 def _shared(linear):
@@ -226,7 +228,7 @@ def _regression_candidates(problem, leaves):
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
                     what=", linear, tao")]
     if is_given:    # a model tree splits by these features only
-        found[:1] = [_tao(C, linear, name="linear, tao") for C in policy.REGRESSION_CS]
+        found[:1] = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
     return found if is_only else [*found, pruned]
 
 
@@ -234,7 +236,7 @@ def _constant_candidates(problem):
     finish = (ShrinkLeaves(),)
     if problem.directions is not None:
         return _monotone_candidates(problem, finish)
-    found = [_tao(C, *finish) for C in policy.REGRESSION_CS]
+    found = [_tao(C, *finish) for C in tao_Cs(problem)]
     if problem.X.shape[1] <= MAX_SOFT_FEATURES and not _has_few(problem):
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
                        what=", tao")

@@ -398,7 +398,7 @@ def table(n, p=3, loss="log_loss", n_classes=2, form=np.asarray, **fields):
 
 REGRESSION, SHRUNK = ["tao C=10", "tao C=0.1"], "pruned, shrunk"
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
-TAO, SEPARABLE, PRUNED = "tao C=1", "tao C=0.1", "pruned"
+TAO, WIDE, PRUNED = "tao C=1", "tao C=0.1", "pruned"
 BANDS, SPARSE = "score bands", "score bands, sparse"
 BINARY = [TAO, BANDS]
 LARGE = ["annealed depth=2", "annealed depth=8"]
@@ -422,22 +422,22 @@ MIXED = [f"{each}, mixed" for each in LARGE]
     (table(1999, n_classes=32), [TAO, "annealed depth=5", "annealed depth=8", PRUNED]),
     (table(2000, n_classes=32), [TAO, "annealed depth=5", "annealed depth=10", PRUNED]),
     (table(100_001), [*BINARY, "annealed depth=8", PRUNED]),    # some of which are compared on
-    (table(4001, p=4096), [SEPARABLE, SPARSE, *MIXED, PRUNED]),
-    (table(4001, p=4097), ["annealed depth=2", SEPARABLE, SPARSE, PRUNED]),
+    (table(4001, p=4096), [WIDE, SPARSE, *MIXED, PRUNED]),
+    (table(4001, p=4097), ["annealed depth=2", WIDE, SPARSE, PRUNED]),
     (table(45, p=44, n_classes=3), [TAO, "annealed depth=2", "annealed depth=6", PRUNED]),
-    (table(45, p=45, n_classes=3), [SEPARABLE, "annealed depth=2", "annealed depth=6", PRUNED]),
-    (table(44, p=4097, directions=np.ones(4097)), [SEPARABLE, SPARSE, PRUNED]),
-    (table(100, p=4097), ["annealed depth=2", SEPARABLE, SPARSE, PRUNED]),
+    (table(45, p=45, n_classes=3), [WIDE, "annealed depth=2", "annealed depth=6", PRUNED]),
+    (table(44, p=4097, directions=np.ones(4097)), [WIDE, SPARSE, PRUNED]),
+    (table(100, p=4097), ["annealed depth=2", WIDE, SPARSE, PRUNED]),
     (table(2000, p=512, form=sparse.csr_array), ["annealed depth=2", TAO, SPARSE, PRUNED]),
     (table(2000, p=511, form=sparse.csr_array), [TAO, SPARSE, *LARGE, PRUNED]),
     (table(2000, p=512, form=lambda X: sparse.csr_array(X + 1)), [TAO, SPARSE, *LARGE, PRUNED]),
     (table(2000, p=4000, n_classes=20, form=sparse.csr_array),
-     ["annealed depth=6", SEPARABLE, PRUNED]),
+     ["annealed depth=6", WIDE, PRUNED]),
     (table(100, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
     (table(2000, loss="squared_error", max_depth=3), [*REGRESSION, SOFT[0], SHRUNK, "pruned"]),
-    (table(100, p=4097, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
-    (table(2000, p=4097, loss="squared_error"), [*REGRESSION, SHRUNK, "pruned"]),
+    (table(100, p=4097, loss="squared_error"), [WIDE, SHRUNK, "pruned"]),
+    (table(2000, p=4097, loss="squared_error"), [WIDE, SHRUNK, "pruned"]),
     (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT, SHRUNK, "pruned"]),
 ])
 def test_candidates(given, expected):
@@ -471,7 +471,7 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(2000, loss="squared_error"), "linear", LINEAR),
     (table(100, p=501, loss="squared_error"), "linear", ["linear", "model tree"]),
     (table(100, p=501, loss="squared_error"), "auto",
-     [*REGRESSION, SHRUNK, "pruned", "linear", "model tree"]),
+     [WIDE, SHRUNK, "pruned", "linear", "model tree"]),
     (table(4001, p=501, loss="squared_error"), "linear", ["linear"]),
     (table(9000, p=334, loss="squared_error"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared_error"), "linear", LINEAR),
