@@ -12,7 +12,7 @@ from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
 from ngdt._selection.train import Candidate
-from ngdt._training.choice import MIN_LEAD, PRUNED, Choice
+from ngdt._training.choice import PRUNED, Choice
 from ngdt._training.folds import Fold, Score
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -237,8 +237,9 @@ class _Race:
         while choice.go_on():
             pass
         # The winner may have found splits by now.
-        return ranked if has_splits(winner) or choice.lead(winner, split[0]) > MIN_LEAD else (
-            sorted(ranked, key=lambda each: each is not split[0]))
+        if has_splits(winner) or choice.lead(winner, split[0]) > policy.MIN_LINEAR_LEAD:
+            return ranked
+        return sorted(ranked, key=lambda each: each is not split[0])
 
     def _tree(self, part, name):
         """The greedy tree of a name for all samples or, without time for it, of a fold."""

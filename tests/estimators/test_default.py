@@ -540,7 +540,7 @@ def test_linear_leaves_win_where_targets_are_linear():
 @pytest.mark.parametrize(("lead", "n_leaves"), [(-np.inf, 1), (np.inf, 2)])
 def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, lead, n_leaves):
     X, y = (part[:200] for part in load_diabetes(return_X_y=True))
-    monkeypatch.setattr(_default, "MIN_LEAD", lead)
+    monkeypatch.setattr(policy, "MIN_LINEAR_LEAD", lead)
     fitted = ObliqueTreeRegressor(random_state=0).fit(X, y)
     assert min(fitted.get_n_leaves(), 2) == n_leaves
 
