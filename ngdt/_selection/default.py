@@ -86,7 +86,7 @@ class _Race:
         self.greedy = _GreedyTrees(sample, fraction, model_tree, policy.PRUNING_TIME)
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
             problem.doing(0.2, "initial tree for all samples"), fraction, model_tree)
-        self.choice = Choice(candidates, self.greedy.folds, self.greedy.deadline)
+        self.choice = Choice(candidates, self.greedy.folds, self.greedy.deadline, self._shrink)
         self.seconds = None     # that the greedy trees of all samples take, once this is known
         self.training = None    # the candidate that is trained on all samples
         # Of those that were: the loss there (of classes, the squared error of the probabilities),
@@ -103,8 +103,6 @@ class _Race:
             len(problem.training_samples) / len(self.sample.training_samples))
         choice.run()
         self.sample.control.activity.finish()
-        for each in [*choice.scores]:
-            self._shrink(each)
         for each in self._ranked()[:policy.MAX_TRAININGS]:
             self.training = each
             part = problem.doing(
@@ -190,7 +188,6 @@ class _Race:
             if not choice.go_on():
                 return [each for each in ranked if choice.lead(each, _SINGLE_LEAF, "log_loss")
                         > policy.MIN_OTHER_LEAF_LEAD] or [_SINGLE_LEAF]
-            self._shrink(winner)
             self._test_leaf(winner)
         return ranked
 

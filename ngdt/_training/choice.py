@@ -35,10 +35,13 @@ class Choice:
     folds : list of Fold
     deadline : Deadline
         For the trainings on folds.
+    finish : callable, default=None
+        Called with each candidate after it was tested on a fold. It may improve its scores.
     """
 
-    def __init__(self, candidates, folds, deadline):
+    def __init__(self, candidates, folds, deadline, finish=None):
         self.candidates, self.folds, self.deadline = list(candidates), folds, deadline
+        self.finish = finish
         self.first = candidates[0]          # which is preferred to all others
         self.alive = list(candidates)       # who may still win
         self.scores, self.trees = defaultdict(list), defaultdict(list)      # of each fold
@@ -154,3 +157,5 @@ class Choice:
             tree = enforce_limits(candidate.make(replace(fold, problem=problem)).tree, problem)
             control.activity.finish()
             self.add(candidate, tree, fold.score(tree))
+            if self.finish is not None:
+                self.finish(candidate)

@@ -13,10 +13,12 @@ from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
 from ngdt._selection.candidates import CONSTANT, default_candidates
-from ngdt._selection.default import _Race
+from ngdt._selection.default import _Race, best_tree
 from ngdt._selection.shrinkage import best_strength, shrunk_values
+from ngdt._selection.train import Candidate
 from ngdt._training.folds import Fold
 from ngdt.export import export_html, export_text
+from ngdt.initializers import InfoGain
 from ngdt.losses import BoundedLoss, LogLoss
 from ngdt.pruning import refit_leaves
 from ngdt.testing.strategies import problems
@@ -164,6 +166,16 @@ def test_candidates_are_compared_by_shrunk_probabilities():
             expected = fold.score(tree.replace(values=values))
             assert_allclose(found, expected, rtol=1e-12)
             assert not np.allclose(expected.square, fold.score(tree).square)
+
+
+def test_a_tree_whose_leaves_are_too_sure_stays_in_the_race():
+    random = np.random.default_rng(0)
+    X = random.uniform(0.0, 4.0, (600, 1))
+    y = random.random(600) < np.array([0.1, 0.7, 0.3, 0.9])[X[:, 0].astype(int)]
+    result = best_tree(make_problem(X, y), [
+        Candidate("stump", InfoGain(), max_depth=1), Candidate("pure leaves", InfoGain())])
+    table = dict(zip(result.candidates["candidate"], result.candidates["n_folds"], strict=True))
+    assert table["pure leaves"] == 3
 
 
 def test_probabilities_of_the_default_are_shrunk_and_no_class_changes():
