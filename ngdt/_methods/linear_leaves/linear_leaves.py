@@ -53,7 +53,7 @@ class LinearLeaves(Optimizer):
         Features that leaves use: all, those that the tree splits by, those that the lasso chooses
         for a single linear model of all samples, or the ones at the given indices. The lasso
         chooses from the features with the largest correlation with a target: from 500 or, with n
-        samples, from ``sqrt(2e9 / n)`` if these are more. "auto" uses all; of more than 500, for
+        samples, from ``sqrt(1e9 / n)`` if these are more. "auto" uses all; of more than 500, for
         regression those that the lasso chooses, and for classes the 500 with the largest
         correlation. Where the object is the parameter `leaf` of an estimator, names, indices or a
         mask of columns.
