@@ -215,6 +215,9 @@ class _Race:
         if all(takes_shrinkage(self.problem.loss, tree) for tree in choice.trees[each]):
             self.strengths[each], choice.scores[each] = best_strength(
                 choice.folds, choice.trees[each])
+        elif each in self.strengths:    # no slope helped on the folds before, but one on this
+            del self.strengths[each]
+            choice.scores[each] = list(map(Fold.score, choice.folds, choice.trees[each]))
 
     def _splits_first(self, ranked):
         """The candidates, a tree with splits first, unless one without is clearly better.
@@ -251,7 +254,7 @@ class _Race:
     def _add(self, each, result):
         problem, samples = self.problem, self.problem.training_samples
         tree, weight = enforce_limits(result.tree, problem), problem.sample_weight[samples]
-        if each in self.strengths:
+        if each in self.strengths and takes_shrinkage(problem.loss, tree):
             values, = shrunk_values(problem, tree, [self.strengths[each]])
             tree = tree.replace(values=values)
         loss = Score.of_tree(problem, tree, samples, weight).square

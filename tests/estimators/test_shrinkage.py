@@ -12,7 +12,7 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._core.structure import child_ids
 from ngdt._selection import policy
-from ngdt._selection.candidates import CONSTANT, default_candidates
+from ngdt._selection.candidates import CONSTANT, Leaves, default_candidates
 from ngdt._selection.default import _Race, best_tree
 from ngdt._selection.shrinkage import best_strength, shrunk_values
 from ngdt._selection.train import Candidate
@@ -20,6 +20,7 @@ from ngdt._training.folds import Fold
 from ngdt.export import export_html, export_text
 from ngdt.initializers import InfoGain
 from ngdt.losses import BoundedLoss, LogLoss
+from ngdt.optimizers import LinearLeaves
 from ngdt.pruning import refit_leaves
 from ngdt.testing.strategies import problems
 
@@ -176,6 +177,30 @@ def test_a_tree_whose_leaves_are_too_sure_stays_in_the_race():
         Candidate("stump", InfoGain(), max_depth=1), Candidate("pure leaves", InfoGain())])
     table = dict(zip(result.candidates["candidate"], result.candidates["n_folds"], strict=True))
     assert table["pure leaves"] == 3
+
+
+def test_linear_leaves_are_not_shrunk_where_no_slope_helped_on_another_fold():
+    random = np.random.default_rng(61)
+    X = random.normal(size=(30, 2))
+    y = X[:, 0] > 0.5
+    y[0] ^= True
+    each = Candidate("linear", "pruned", (LinearLeaves(),))
+    race = _Race(make_problem(X, y), [each], "auto", Leaves("linear"), 0.0)
+    choice = race.choice
+    while choice.go_on():
+        pass
+    assert [tree.slopes is None for tree in choice.trees[each]] == [True, False, False]
+    assert not race.strengths
+    for fold, tree, score in zip(
+            choice.folds, choice.trees[each], choice.scores[each], strict=True):
+        assert_array_equal(score, fold.score(tree))
+
+
+def test_linear_leaves_of_all_samples_are_not_shrunk():
+    X, y = make_classification(300, flip_y=0.2, random_state=0)
+    late = Candidate("linear in the end", InfoGain(), (), (LinearLeaves(),), max_depth=1)
+    result = best_tree(make_problem(X, y), [late], leaves=Leaves("linear"))
+    assert result.tree.slopes is not None
 
 
 def test_probabilities_of_the_default_are_shrunk_and_no_class_changes():
