@@ -14,6 +14,7 @@ from ngdt._methods.random.random_complete import default_depth
 from ngdt._selection import policy
 from ngdt._selection.sample import most_to_compare_on, unit_of_weights
 from ngdt._selection.train import Candidate
+from ngdt._training.folds import N_FOLDS
 from ngdt._training.wide_data import RowSpan
 from ngdt.initializers import INITIALIZERS, InfoGain, RandomComplete, ScoreBands
 from ngdt.optimizers import TAO, Annealed, LinearLeaves, ShrinkLeaves
@@ -118,7 +119,8 @@ def _has_few(problem):
 
 def tao_Cs(problem):
     """Values of C of TAO, the preferred one first."""
-    if len(problem.training_samples) <= problem.X.shape[1]:
+    # Of so few that nothing can be compared, the small one would leave no split.
+    if 2 * N_FOLDS <= len(problem.training_samples) <= problem.X.shape[1]:
         return (policy.WIDE_C,)
     return (policy.CLASS_C,) if problem.loss.is_classifier else policy.REGRESSION_CS
 

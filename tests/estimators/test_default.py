@@ -691,6 +691,14 @@ def test_a_far_target_is_not_taken_for_a_failure(no_leaf, n):
         assert "failed" not in result.candidates
 
 
+@pytest.mark.parametrize("n", range(2, 6))
+def test_samples_too_few_to_compare_on_are_told_apart(n):
+    y = np.arange(n) % 2
+    X = np.random.default_rng(0).normal(size=(n, 10))
+    X[:, 0] = y
+    assert ObliqueTreeClassifier(random_state=0).fit(X, y).score(X, y) == 1.0
+
+
 def test_limits_hold_for_whoever_wins():
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(min_samples_leaf=40, max_leaf_nodes=3, random_state=0).fit(X, y)

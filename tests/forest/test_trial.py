@@ -158,7 +158,7 @@ def test_forest_candidates():
     sparse_kinds = forest_candidates(problem.replace(X=sparse.csr_array(X)))
     assert [kind.name for kind in sparse_kinds] == [
         "annealed", "tao", "random oblique", "random", "random, all"]
-    wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
+    wide = make_problem(np.zeros((6, 5000)), [0, 1, 0, 1, 0, 1])
     assert [kind.init.depth(wide) for kind in forest_candidates(wide)[:2]] == [2, 2]
     first, _, tao, *_ = forest_candidates(wide)
     assert isinstance(first.optimizers[0], Annealed)
