@@ -11,9 +11,9 @@ from ngdt._methods.linear_leaves.models import ScaledSamples
 
 # Largest number of features that leaves use by default: a model costs its cube.
 MAX_FEATURES = 500
-# Largest number of samples times squared features from which the lasso chooses, if these are more
-# than so many: its paths take about as long as other candidates. With 800 samples of 1000 features,
-# 200 of which add up to the target, R2 rose from 0.91 to 0.99.
+# Largest number of samples times squared features from which the lasso chooses, where that allows
+# more than MAX_FEATURES: its paths take about as long as other candidates. With 800 samples of 1000
+# features, 200 of which add up to the target, R2 rose from 0.91 to 0.99.
 _MAX_COST = 1e9
 _LOCK = Lock()
 # Penalties of the lasso, in shares of the one with which all slopes are zero.
