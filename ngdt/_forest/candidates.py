@@ -64,7 +64,7 @@ def _monotone_candidates(problem, p, finish):
     """Small trees that are trained to be monotone, or made so: others regard no directions."""
     oblique, random = _random_trees(problem, p)
     start = random if problem.loss.is_classifier else oblique
-    return [Candidate("tao", start, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
+    return [Candidate("tao", start, (_tao(problem, p), *finish), max_depth=MAX_TRAINED_DEPTH),
             Candidate("random oblique", oblique, finish, max_depth=MAX_TRAINED_DEPTH),
             Candidate("random", random, finish, max_depth=MAX_TRAINED_DEPTH),
             Candidate("single leaf", SingleLeaf(), finish)]
@@ -76,7 +76,7 @@ def _class_candidates(problem, p, finish):
     found = [_annealed(problem, p, finish)]
     if not sparse.issparse(problem.X) and not _is_large(problem):
         found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
-    found += [Candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
+    found += [Candidate("tao", random, (_tao(problem, p), *finish), max_depth=MAX_TRAINED_DEPTH),
               Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
     # Where few of many features matter, most nodes of random trees try none of them.
     try_all = _try_all(p)
@@ -88,7 +88,7 @@ def _class_candidates(problem, p, finish):
 def _regression_candidates(problem, p, leaves, finish):
     """Trees for regression."""
     oblique, random = _random_trees(problem, p)
-    tao = _tao(problem)
+    tao = _tao(problem, p)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
     elif leaves.kind == "constant" or node_type(problem.loss) is None:
@@ -129,8 +129,8 @@ def _try_all(p):
     return RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1)
 
 
-def _tao(problem):
-    return TAO(C=tao_Cs(problem)[0], max_iter=N_PASSES)
+def _tao(problem, p):
+    return TAO(C=tao_Cs(problem, p)[0], max_iter=N_PASSES)
 
 
 def _annealed(problem, p, finish, what="", **options):

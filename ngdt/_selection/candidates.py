@@ -117,10 +117,11 @@ def _has_few(problem):
     return len(problem.training_samples) < policy.MANY_SAMPLES
 
 
-def tao_Cs(problem):
-    """Values of C of TAO, the preferred one first."""
+def tao_Cs(problem, n_columns=None):
+    """Values of C of TAO for trees of so many columns, None for all, the preferred one first."""
+    p = problem.X.shape[1] if n_columns is None else n_columns
     # Of so few that nothing can be compared, the small one would leave no split.
-    if 2 * N_FOLDS <= len(problem.training_samples) <= problem.X.shape[1]:
+    if 2 * N_FOLDS <= len(problem.training_samples) <= p:
         return (policy.WIDE_C,)
     return (policy.CLASS_C,) if problem.loss.is_classifier else policy.REGRESSION_CS
 

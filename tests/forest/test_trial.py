@@ -163,6 +163,8 @@ def test_forest_candidates():
     first, _, tao, *_ = forest_candidates(wide)
     assert isinstance(first.optimizers[0], Annealed)
     assert tao.optimizers[0].C == 0.1   # of so few, a larger one learns by heart
+    _, _, tao, *_ = forest_candidates(wide, n_columns=5)
+    assert tao.optimizers[0].C == 1.0
 
 
 @pytest.mark.parametrize(("n", "n_classes", "limits", "depth"), [
