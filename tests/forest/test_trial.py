@@ -162,7 +162,7 @@ def test_forest_candidates():
     assert [kind.init.depth(wide) for kind in forest_candidates(wide)[:2]] == [2, 2]
     first, _, tao, *_ = forest_candidates(wide)
     assert isinstance(first.optimizers[0], Annealed)
-    assert tao.optimizers[0].C == 0.1   # of so few, a larger one learns by heart
+    assert tao.optimizers[0].C == 0.1   # which overfits less
     _, _, tao, *_ = forest_candidates(wide, n_columns=5)
     assert tao.optimizers[0].C == 1.0
 
