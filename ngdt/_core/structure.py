@@ -399,9 +399,8 @@ def grafted(tree, subtrees):
     Returns
     -------
     tuple
-        Arguments of the constructor of `Tree`. Weights are dense.
+        Arguments of the constructor of `Tree`. Weights are sparse if those of the tree are.
     """
-    dense = {}      # weight vectors of several trees are stacked
 
     def place(source, child, is_graft=False):
         # The same tree may be below itself.
@@ -416,17 +415,23 @@ def grafted(tree, subtrees):
         return (place(source, source.children_left[child], is_graft),
                 place(source, source.children_right[child], is_graft))
 
-    def weights_of(source, node):
-        if id(source) not in dense:
-            dense[id(source)] = source.dense_weights()
-        return dense[id(source)][node]
-
     root = place(tree, 0 if tree.n_internal else ~0)
     nodes, leaves, left, right = number_depth_first(root, children_of)
-    weights = [weights_of(source, node) for source, node, _ in nodes]
-    return (np.reshape(weights, (len(nodes), tree.n_features)),
+    return (_stacked_weights(tree, nodes),
             [source.thresholds[node] for source, node, _ in nodes], left, right,
             *_leaf_arrays([(source, ~child) for source, child, _ in leaves]))
+
+
+def _stacked_weights(tree, nodes):
+    """Weights of the nodes of several trees, in the form of those of one tree."""
+    sources = {id(source): source for source in (tree, *(source for source, _, _ in nodes))}
+    first, n = {}, 0
+    for key, source in sources.items():
+        first[key], n = n, n + source.n_internal
+    rows = np.array([first[id(source)] + node for source, node, _ in nodes], dtype=np.intp)
+    if sparse.issparse(tree.weights):
+        return sparse.vstack([each.weights for each in sources.values()], "csr")[rows]
+    return np.concatenate([each.dense_weights() for each in sources.values()])[rows]
 
 
 def _leaf_arrays(leaves):
