@@ -7,6 +7,7 @@ from math import isfinite
 from textwrap import indent
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils._pprint import _EstimatorPrettyPrinter
 from sklearn.utils.validation import check_is_fitted
@@ -100,11 +101,10 @@ class SummarizesTree:
         """
         check_is_fitted(self)
         tree, text = self.tree_, self._outcome()
-        n = tree.n_nonzero + _n_slopes(tree, is_classifier(self))
-        if self.kind_ == ScoreBands.noun:
-            text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
-        elif n:
-            text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
+        n, what = _n_weights(tree)
+        n += _n_slopes(tree, is_classifier(self))
+        if n:
+            text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}{what}"
         sentences = [f"{text[0].upper()}{text[1:]}."]
         if self._sample_summary.tree is not tree:
             return "\n".join([*sentences, *_one_label(self)])      # what follows is of another tree
@@ -217,6 +217,20 @@ def noun_of(init):
 def _optimizers(estimator):
     given = estimator.optimizer
     return [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _n_weights(tree):
+    """Number of the weights of splits, those of a sum that splits share once, and a word on it."""
+    weights = sparse.csr_array(tree.weights, copy=True)
+    weights.eliminate_zeros()
+    starts = weights.indptr[1:-1]
+    rows = [(tuple(columns), tuple(row)) for columns, row in zip(
+        np.split(weights.indices, starts), np.split(weights.data, starts), strict=True)]
+    sums = [row for row in rows if len(row[0]) > 1]
+    n_saved = sum(len(row[0]) for row in sums) - sum(len(columns) for columns, _ in set(sums))
+    is_one = len(set(rows)) == 1
+    what = ", the same in all splits" if is_one else ", some shared by several splits"
+    return tree.n_nonzero - n_saved, what if n_saved else ""
 
 
 def _n_slopes(tree, of_classes):
