@@ -1,5 +1,6 @@
 """Optimizers: each improves a tree."""
 
+from ngdt._methods.finishing.cut_leaves import CutLeaves
 from ngdt._methods.finishing.regrow import Regrow
 from ngdt._methods.finishing.shrink_leaves import ShrinkLeaves
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
@@ -13,7 +14,8 @@ from ngdt._training.algorithm import registry
 from ngdt._training.progress import OptimizerResult, Progress
 from ngdt._util.stopped import Stopped
 
-OPTIMIZERS = registry(Annealed, EndToEnd, GTO, LinearLeaves, Regrow, SGD, ShrinkLeaves, SSGD, TAO)
+OPTIMIZERS = registry(
+    Annealed, CutLeaves, EndToEnd, GTO, LinearLeaves, Regrow, SGD, ShrinkLeaves, SSGD, TAO)
 
 __all__ = [
     "OPTIMIZERS", "Optimizer", "OptimizerResult", "Progress", "Stopped",

@@ -25,10 +25,10 @@ from ngdt.initializers import (
     Pruned,
     ScoreBands,
 )
-from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, LinearLeaves, Regrow, ShrinkLeaves
+from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, CutLeaves, LinearLeaves, Regrow, ShrinkLeaves
 
 # Steps after a training, which do not train a tree as a whole.
-_FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
+_FINISHING = {each.__name__ for each in (CutLeaves, LinearLeaves, Regrow, ShrinkLeaves)}
 # Share of what sets a leaf apart from the node above, below which shrinkage is strong.
 _MAX_KEPT = 0.8
 # Nonzero weights of a split on average, above which splits of a table are long to read.

@@ -17,7 +17,7 @@ from ngdt._selection.train import Candidate
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.wide_data import RowSpan
 from ngdt.initializers import INITIALIZERS, InfoGain, RandomComplete, ScoreBands
-from ngdt.optimizers import TAO, Annealed, LinearLeaves, ShrinkLeaves
+from ngdt.optimizers import TAO, Annealed, CutLeaves, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
 _LAST_TAO = TAO(C=10.0, max_iter=policy.N_PASSES)
@@ -57,6 +57,7 @@ def _in_unit(optimizers, unit):
     return tuple(
         replace(each, C=each.C / unit) if isinstance(each, TAO)
         else replace(each, pseudo_count=each.pseudo_count * unit) if isinstance(each, ShrinkLeaves)
+        else replace(each, min_gain=each.min_gain * unit) if isinstance(each, CutLeaves)
         else each for each in optimizers)
 
 
@@ -130,7 +131,7 @@ def _class_candidates(problem, leaves):
     linear = [] if leaves.kind == "constant" else _logistic_candidates(problem, leaves)
     if leaves.kind == "linear":
         return linear
-    greedy = [_tao(C) for C in tao_Cs(problem)]
+    greedy = [_tao(C, CutLeaves()) for C in tao_Cs(problem)]
     if problem.n_outputs == 2 and node_type(problem.loss) is not None:
         p, few = problem.X.shape[1], has_few_samples(problem)
         if p <= (MAX_FEATURES if few else policy.MAX_TERMS):
@@ -180,7 +181,7 @@ def _soft_class_candidates(problem):
 
 def _steps(*steps, **parameters):
     """Soft training of so many steps, on a fold and in the end."""
-    return [(Annealed(steps=each, **parameters),) for each in steps]
+    return [(Annealed(steps=each, **parameters), CutLeaves()) for each in steps]
 
 
 def _logistic_candidates(problem, leaves):

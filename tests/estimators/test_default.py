@@ -28,7 +28,7 @@ from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Pruned, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
+from ngdt.optimizers import Annealed, CutLeaves, LinearLeaves, Optimizer, OptimizerResult
 
 
 class Step(Optimizer):
@@ -586,9 +586,9 @@ def test_the_more_features_the_fewer_samples_are_compared_on(p, most):
 def test_few_samples_get_few_steps(monkeypatch):
     # The number that is in the file: all other tests take fewer.
     monkeypatch.setattr(policy, "FEW_STEPS", run_path(policy.__file__)["FEW_STEPS"])
-    for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
+    for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(), CutLeaves()))):
         annealed = default_candidates(table(n))[-2]
-        assert str(annealed.optimizers) == str((Annealed(steps=steps),))
+        assert str(annealed.optimizers) == str((Annealed(steps=steps), CutLeaves()))
         assert str(annealed.final) == str(expected)
 
 
@@ -626,8 +626,8 @@ def test_a_winner_is_as_if_it_had_been_asked_for(monkeypatch):
     assert fitted.candidates_["candidate"][np.argmax(fitted.candidates_["chosen"])] == (
         "annealed depth=4")
     alone = ObliqueTreeClassifier(
-        4, init=RandomComplete(), optimizer=Annealed(steps=500), validation_fraction=None,
-        random_state=0).fit(X, y)
+        4, init=RandomComplete(), optimizer=[Annealed(steps=500), CutLeaves()],
+        validation_fraction=None, random_state=0).fit(X, y)
     # But for how sure the leaves are, which the folds have told.
     assert fitted.tree_.replace(values=alone.tree_.values) == alone.tree_
     np.testing.assert_array_equal(fitted.predict(X), alone.predict(X))

@@ -28,7 +28,7 @@ CASES = [
 # Nothing is drawn for these, or folds only.
 WITHOUT_SEED = (
     "info_gain", "pruned", "model_tree", "greedy_lp", "gto", "linear_leaves", "regrow",
-    "shrink_leaves", "tao")
+    "cut_leaves", "shrink_leaves", "tao")
 # Sums of whole weights are exact, and so is all that follows. OC1 rounds its scales for this.
 TO_THE_LAST_BIT = "info_gain", "oc1", "greedy_lp", "gto", "regrow"
 
