@@ -4,6 +4,7 @@ Functions here that number nodes and leaves together use one id space: node i is
 n_internal + j. Parents come before children.
 """
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -341,6 +342,35 @@ def is_constant(tree):
     bool
     """
     return not tree.n_internal and not has_slopes(tree)
+
+
+def first_of_sums(tree):
+    """The topmost node, on the path to each node, with the same weighted sum of several features.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of int, shape (n_internal,)
+        The node itself if none above it has that sum, or if it splits by one feature.
+    """
+    first, parent = np.arange(tree.n_internal), parents(tree)
+    weights = sparse.csr_array(tree.weights, copy=True)
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    rows = [slice(*weights.indptr[node:node + 2]) for node in first]
+    sums = [(weights.indices[row].tobytes(), weights.data[row].tobytes()) for row in rows]
+    count = Counter(sums)
+    for node in np.flatnonzero(np.diff(weights.indptr) > 1):
+        # The way up is for the few that occur again: it is long in a deep tree.
+        above = parent[node] if count[sums[node]] > 1 else -1
+        while above >= 0 and sums[above] != sums[node]:
+            above = parent[above]
+        if above >= 0:
+            first[node] = first[above]
+    return first
 
 
 def shares_slopes(tree):

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._pprint import _EstimatorPrettyPrinter
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._core.structure import has_slopes, parents
+from ngdt._core.structure import first_of_sums, has_slopes, parents
 from ngdt._estimators.resolve import is_auto
 from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt._training.choice import MIN_LEAD, PRUNED
@@ -221,16 +221,10 @@ def _optimizers(estimator):
 
 def _n_weights(tree):
     """Number of the weights of splits, those of a sum that splits share once, and a word on it."""
-    weights = sparse.csr_array(tree.weights, copy=True)
-    weights.eliminate_zeros()
-    starts = weights.indptr[1:-1]
-    rows = [(tuple(columns), tuple(row)) for columns, row in zip(
-        np.split(weights.indices, starts), np.split(weights.data, starts), strict=True)]
-    sums = [row for row in rows if len(row[0]) > 1]
-    n_saved = sum(len(row[0]) for row in sums) - sum(len(columns) for columns, _ in set(sums))
-    is_one = len(set(rows)) == 1
-    what = ", the same in all splits" if is_one else ", some shared by several splits"
-    return tree.n_nonzero - n_saved, what if n_saved else ""
+    first, count = first_of_sums(tree), np.diff(sparse.csr_array(tree.weights).indptr)
+    is_repeated = first != np.arange(tree.n_internal)
+    what = ", some shared by several splits" if first.any() else ", the same in all splits"
+    return int(count[~is_repeated].sum()), what if is_repeated.any() else ""
 
 
 def _n_slopes(tree, of_classes):

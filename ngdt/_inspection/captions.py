@@ -10,7 +10,13 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import Moments
-from ngdt._core.structure import constant_predictions, node_means, parents, sums_below
+from ngdt._core.structure import (
+    constant_predictions,
+    first_of_sums,
+    node_means,
+    parents,
+    sums_below,
+)
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
@@ -91,14 +97,27 @@ class Captions:
                          if rule is not None and not rule.is_left and rule.other is None)
 
     @cached_property
-    def sum_of_root(self):
-        """The root and the nodes that repeat its sum of terms, with no others between, list."""
-        tree, parent, first = self.tree, parents(self.tree), self.tree.dense_weights([0])[0]
-        found = [0] if np.count_nonzero(first) > 1 else []
-        for node in range(1, tree.n_internal):      # all weights may not fit into memory
-            if parent[node] in found and np.array_equal(tree.dense_weights([node])[0], first):
-                found.append(node)
-        return found
+    def first_of_sums(self):
+        """As the function of that name returns it, ndarray of int."""
+        return first_of_sums(self.tree)
+
+    @cached_property
+    def nodes_of_sums(self):
+        """The nodes with the same sum, by the first of them, dict of lists."""
+        nodes = {}
+        for node, first in enumerate(self.first_of_sums.tolist()):
+            nodes.setdefault(first, []).append(node)
+        return nodes
+
+    @cached_property
+    def sum_names(self):
+        """Names, by their first node, of sums that are repeated below another split, dict."""
+        first, parent = self.first_of_sums, parents(self.tree)
+        is_below_another = [
+            node for node in range(self.tree.n_internal)
+            if first[node] != node and first[parent[node]] != first[node]]
+        return {node: f"sum_{k}" for k, node in enumerate(
+            np.unique(first[is_below_another]).tolist(), 1)}
 
     @property
     def prediction_columns(self):

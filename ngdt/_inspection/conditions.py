@@ -9,7 +9,7 @@ from ngdt._util.text import one_line, typeset
 
 # Relations of conditions for the left child, and their opposites for the right child.
 _OPPOSITE = {"<=": ">", ">=": "<"}
-# Subject of a condition on the sum that the root has.
+# What stands for a sum of terms that the split above has, too.
 _SAME_SUM = "the same sum"
 
 
@@ -30,6 +30,10 @@ class Condition:
         Whether samples with a missing number meet the condition, too.
     rule : Rule or None
         The rule of the split; None for categories.
+    name : str
+        Name of a sum that is repeated below another split; empty for others.
+    is_repeated : bool
+        True if a split above has the sum, which is not written again.
     """
 
     subject: str
@@ -38,6 +42,8 @@ class Condition:
     is_certain: bool = True
     or_missing: bool = False
     rule: Rule | None = None
+    name: str = ""
+    is_repeated: bool = False
 
     @property
     def is_sum(self):
@@ -45,9 +51,9 @@ class Condition:
         return self.rule is not None and not self.rule.is_condition
 
     @property
-    def is_repeated(self):
-        """True if the sum is that of the root, which is not written again."""
-        return self.subject == _SAME_SUM
+    def short_subject(self):
+        """What is written of a sum whose terms are elsewhere."""
+        return self.name or (_SAME_SUM if self.is_repeated else "sum")
 
     def __str__(self):
         return self._written()
@@ -61,7 +67,10 @@ class Condition:
         if not self.relation:
             return self.subject
         limit = style(f"{self.relation} {format_number(self.limit)}")
-        return f"{self.subject} {limit}{' (or missing)' * self.or_missing}"
+        subject = self.subject if not self.name else f"({self.name} := {self.subject})"
+        if self.is_repeated:
+            subject = self.short_subject
+        return f"{subject} {limit}{' (or missing)' * self.or_missing}"
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
@@ -101,5 +110,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
 def first_condition(captions, node, n_terms, digits=None):
     """Make the condition of the child that is written first, as `condition_of`."""
     condition = condition_of(captions, node, n_terms, digits, left=node not in captions.right_first)
-    is_repeated = node > 0 and condition.is_sum and node in captions.sum_of_root
-    return replace(condition, subject=_SAME_SUM) if is_repeated else condition
+    if not condition.is_sum:
+        return condition
+    first = int(captions.first_of_sums[node])
+    return replace(condition, name=captions.sum_names.get(first, ""), is_repeated=first != node)

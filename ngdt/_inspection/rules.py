@@ -314,7 +314,7 @@ def _rounded(captions, node, features, weights, digits):
     center, half_range = summary.center_and_half_range(features)
     left, right = summary.left[node], summary.right[node]
     # A sum that is written once has digits for all its limits.
-    same = captions.sum_of_root if node in captions.sum_of_root else [node]
+    same = captions.nodes_of_sums[captions.first_of_sums[node]]
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(weights) @ (np.abs(center) + half_range)
         gap = (summary.right[same] - summary.left[same]).min()

@@ -179,7 +179,7 @@ class TreeExplanation(Explanation):
         elif condition.is_repeated:
             reason = f", by {format_value(abs(decision.margin))}"
         if condition.is_sum and not condition.is_repeated:
-            condition = replace(condition, subject="sum")
+            condition = replace(condition, subject=condition.short_subject, name="")
         answer = answers_of(captions, node)[decision.is_right]
         return f"{condition.typeset}? {answer}{reason}", has_bars
 

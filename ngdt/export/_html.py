@@ -176,7 +176,7 @@ class _Nodes:
         condition = first_condition(captions, node, self._n_terms, self._digits)
         rule, terms = condition.typeset, ""
         if condition.is_sum and not condition.is_repeated:
-            rule = typeset(f"sum <= {format_number(condition.limit)}")
+            rule = typeset(f"{condition.short_subject} <= {format_number(condition.limit)}")
             terms = self._terms(captions.tree.dense_weights([node])[0], condition.rule.features,
                                 condition.rule.weights)
         if not condition.is_certain:

@@ -130,7 +130,7 @@ def export_rules(
     path, sums = [], {}     # the conditions from the root down, and the node of each subject
     for type_, number, depth in traverse(captions.tree):
         if type_ in ("split", "else"):
-            left, node = type_ == "split", 0 if number in captions.sum_of_root else number
+            left, node = type_ == "split", captions.first_of_sums[number]
             condition = condition_of(captions, number, n_terms, precision, left=left)
             if condition.is_sum and sums.setdefault(condition.subject, node) != node:
                 condition = condition_of(captions, number, None, precision, left=left)
@@ -158,15 +158,15 @@ def _short(conditions):
 
 
 def _nearest(conditions):
-    """Drop the conditions that other ones imply."""
+    """Drop the conditions that other ones imply; those on a subject follow each other."""
     kept = {}
     for condition in conditions:
-        key = condition.subject, condition.relation[:1]
-        other = kept.get(key, condition)
+        of_subject, side = kept.setdefault(condition.subject, {}), condition.relation[:1]
+        other = of_subject.get(side, condition)
         nearer = condition if _implies(condition, other) else other
         # A sample without the number has to meet both.
-        kept[key] = replace(nearer, or_missing=condition.or_missing and other.or_missing)
-    return list(kept.values())
+        of_subject[side] = replace(nearer, or_missing=condition.or_missing and other.or_missing)
+    return [each for of_subject in kept.values() for each in of_subject.values()]
 
 
 def _implies(condition, other):

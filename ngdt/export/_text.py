@@ -36,7 +36,8 @@ def export_text(
     prediction of the tree for each training sample, up to half a unit in the last of `precision`
     digits of the range of all predictions. Where a line would have more than 100 characters, and
     for a tree of one linear leaf, a table takes its place: the sum of a line for each feature,
-    between the limits of the last two. Longer conditions are written in several lines.
+    between the limits of the last two. Longer conditions are written in several lines. A sum that
+    is repeated further below has a name, as in ``(sum_1 := 2 * a - 3 * b) <= 4``.
 
     Terms that the path to a leaf decides, such as a category that it rules out, are part of the
     first number. The condition of a split on categories lists them, whichever child they lead to.

@@ -108,9 +108,9 @@ class Contents:
         if not condition.is_sum:
             return [Text(_wrapped(condition.typeset))]
         numbers, threshold, about = _short_numbers(condition.rule, digits)
-        limit = f"sum ≤ {about}{typeset(format_number(threshold))}"
+        limit = f"{condition.short_subject} ≤ {about}{typeset(format_number(threshold))}"
         if condition.is_repeated:
-            return [Text([f"the same {limit}"])]
+            return [Text([limit])]
         weights = captions.tree.dense_weights([node])[0]
         return [*self._bars(weights, condition.rule.features, numbers, DEFAULT_TERMS),
                 Text([limit])]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -282,6 +283,19 @@ def test_summary_says_that_the_pruned_tree_gave_way(lead, is_told):
                     candidate=["tao C=1", "tao C=0.1", "annealed depth=2", "pruned"])
     sentence = "\nThe pruned tree wins only with a clear lead over the best of the others, too."
     assert (sentence in text) == is_told
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("weights", "text"), [
+    ([[1.0, 2.0]] * 3, "2 nonzero weights, the same in all splits"),
+    ([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]], "3 nonzero weights, some shared by several splits"),
+    ([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]], "6 nonzero weights"),
+    ([[0.0, 2.0]] * 3, "3 nonzero weights")])
+def test_weights_that_splits_share_count_once(form, weights, text):
+    tree = Tree(form(weights), [0.0, -3.0, -10.0], [1, 2, ~0], [~3, ~2, ~1], np.eye(4))
+    X, y = [[-5.0, -5.0], [-1.0, -1.5], [-0.5, -0.5], [1.0, 1.0]], [0, 1, 2, 3]
+    model = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, y)
+    assert model.summary().splitlines()[0].endswith(f", {text}.")
 
 
 @pytest.mark.parametrize(("columns", "text"), [

@@ -47,10 +47,16 @@ from ngdt.testing.strategies import problems, trees
 
 def run(text, x):
     """Result of the text for a sample with features x0, x1, ...: it is Python, but for leaves."""
-    statements = re.sub(r"^( *)(?!if |else:| )(.*)$", r"\1leaf = '\2'", text, flags=re.M)
-    if "the same sum" in statements:
-        statements = statements.replace(
-            "the same sum", re.search(r"^if (.*) <= ", text, re.M).group(1))
+    lines, sums = [], {}
+    for line in text.splitlines():
+        indent = line.index(line.lstrip())
+        if line.startswith("if ", indent):
+            line = line.replace("the same sum", sums.get(indent - 4, ""))
+            sums[indent] = re.match(r" *if (.*?) (?:[<>]|is )", line)[1]
+        elif not line.startswith(("else:", " "), indent):
+            line = f"{' ' * indent}leaf = '{line.lstrip()}'"
+        lines.append(line)
+    statements = "\n".join(lines)
     found = {f"x{j}": value for j, value in enumerate(x.tolist())}
     exec(statements, found)
     return found["leaf"]
@@ -72,21 +78,26 @@ def test_numbers_are_exact_without_samples(problem):
     assert leaves_by(rules_text(tree, n_terms=None), X) == tree.apply(X).tolist()
 
 
-@given(problems(n_samples=st.integers(1, 8)), st.integers(1, 4), st.booleans())
-def test_the_text_sends_each_sample_as_the_tree(problem, digits, one_sum):
+@given(problems(n_samples=st.integers(1, 8)), st.integers(1, 4), st.integers(1, 4))
+def test_the_text_sends_each_sample_as_the_tree(problem, digits, n_sums):
     tree, X = with_leaf_numbers(problem.tree), problem.X
-    if one_sum and tree.n_internal:     # which is written once, with digits for all splits
-        tree = tree.replace(weights=tree.dense_weights([0] * tree.n_internal))
+    if n_sums < tree.n_internal:    # which are written once, with digits for all splits
+        tree = tree.replace(weights=tree.dense_weights(np.arange(tree.n_internal) % n_sums))
         event(f"the same sum: {'the same sum' in rules_text(tree)}")
+        event(f"named: {':=' in rules_text(tree)}")
     text = rules_text(tree, n_terms=None, precision=digits, X=X)
     assert "#" not in text      # sums of these numbers are exact
     assert leaves_by(text, X) == tree.apply(X).tolist()
 
 
-def test_a_sum_is_written_again_below_another_one():
+def test_a_sum_that_is_repeated_below_another_one_has_a_name():
     a, b = [-3.0, 1.0], [1.0, 2.0]
-    text = rules_text(Tree([a, b, a], [0.0, 1.0, 2.0], [1, 2, ~0], [~3, ~2, ~1], np.eye(4)))
-    assert "the same sum" not in text
+    tree = Tree([a, b, a, b, a], [0.0, 1.0, 2.0, 3.0, 4.0], [1, 2, ~0, ~2, ~4],
+                [3, ~3, ~1, 4, ~5], np.eye(6))
+    lines = [line.strip() for line in rules_text(tree).splitlines()]
+    assert [line for line in lines if "if" in line] == [
+        "if (sum_1 := - 3 * x0 + 1 * x1) <= 0:", "if 2 * x1 + 1 * x0 <= 1:", "if sum_1 <= 2:",
+        "if 2 * x1 + 1 * x0 <= 3:", "if sum_1 <= 4:"]   # one of two beside each other has none
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 17])

@@ -76,6 +76,10 @@ def test_a_sum_between_two_limits_is_written_once():
                  bands.children_right, np.eye(4))
     assert "same" not in "".join(str(rule) for rule in export_rules(other))
     assert sum(str(rule).count("the same sum") for rule in rules) == 2
+    apart = Tree([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], [5.0, 3.0, 2.0], [1, 2, ~0], [~3, ~2, ~1],
+                 np.eye(4))
+    assert str(export_rules(apart)[1]).startswith(
+        "if 2 * x1 + 1 * x0 <= 5 and the same sum > 2 and 3 * x1 + 1 * x0 <= 3: 1 ")
 
 
 def test_rules_of_many_terms_are_short():

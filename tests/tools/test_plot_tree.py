@@ -78,6 +78,12 @@ def test_a_sum_that_is_repeated_is_written_once(iris):
     assert sum(text.startswith("the same sum ≤") for text in found) == len(found) - 1
 
 
+def test_a_sum_that_is_repeated_below_another_one_has_a_name():
+    a, b = [-3.0, 1.0], [1.0, 2.0]
+    found = texts(plot_tree(Tree([a, b, a], [0.0, 1.0, 2.0], [1, 2, ~0], [~3, ~2, ~1], np.eye(4))))
+    assert [text for text in found if "≤" in text] == ["sum_1 ≤ 0", "sum ≤ 1", "sum_1 ≤ 2"]
+
+
 def test_the_tree_is_that_of_the_text(classifier, iris):
     found = texts(plot_tree(classifier))
     conditions = re.findall(r"if (.*):", export_text(classifier))
