@@ -7,6 +7,9 @@ import numpy as np
 
 from ngdt._util.text import one_line
 
+# Share of a mean by which the order of a sum may move it.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
@@ -63,10 +66,13 @@ class WeightedSum:
         """
         names, columns, of_columns = names
         name = "at the mean" if contributions is None else "mean prediction"
-        added = np.nan_to_num(weights * (x - mean)) if contributions is None else contributions
+        if contributions is None:
+            # What stands for a missing number is the mean, up to rounding.
+            is_mean = np.abs(x - mean) <= _ROUNDING * np.abs(mean)
+            contributions = np.nan_to_num(weights * np.where(is_mean, 0.0, x - mean))
         features = np.flatnonzero(weights)
-        features = features[np.argsort(-np.abs(added[features]), kind="stable")]
-        added = added[features]
+        features = features[np.argsort(-np.abs(contributions[features]), kind="stable")]
+        added = contributions[features]
         total = float(total) if isfinite(total) else _sum(added)
         return cls(
             [names[j] for j in features], x[features], mean[features], weights[features],

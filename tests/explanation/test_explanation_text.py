@@ -407,6 +407,16 @@ def test_a_gap_is_filled_by_the_number_nearest_to_the_mean():
     assert change.texts == {"age": "21"}
 
 
+def test_a_missing_number_in_a_sum_adds_nothing():
+    X = np.random.default_rng(0).normal(1000.0, 300.0, size=(200, 2))
+    y = X[:, 0] > X[:, 1]
+    X[::7, 0] = np.nan
+    tree = ObliqueTreeClassifier(1, optimizer=TAO(), validation_fraction=None).fit(X, y)
+    terms = tree.explain(X[:1])[0].path[0].terms.by_column()
+    added = dict(zip(terms.columns, terms.contributions.tolist(), strict=True))
+    assert added["x0"] == 0.0 != added["x1"]
+
+
 @pytest.mark.parametrize("was_missing", [True, False])
 def test_missing_numbers_are_called_missing(was_missing):
     """Also where the column had none, or one, in training, and thus has no indicator."""
