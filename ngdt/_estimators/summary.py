@@ -344,6 +344,7 @@ def _competition(estimator, head):
     failed = [row["candidate"] for row in rows if row.get("failed")]
     return [head, indent(table, "    "),
             *["Errors of fewer n_folds are of fewer samples: compare leads instead."] * differ,
-            *(f"The training of {each} on all samples failed: it had more error then, or no split."
-              for each in failed), *_gave_way(estimator),
+            *(f"The training of {each} on all samples failed: it lost its splits, or was worse on "
+              "the held-out samples than trees that had not seen them." for each in failed),
+            *_gave_way(estimator),
             "For another kind, set optimizer, init or leaf."]

@@ -354,7 +354,7 @@ def test_a_training_on_all_samples_that_failed_is_told():
                                          "one failed, as summary"):
         model = fitted(optimizer=LostInTheEnd())
     assert model.candidates_["failed"] == [True, False, False]
-    assert "\nThe training of LostInTheEnd on all samples failed: it had more" in model.summary()
+    assert "\nThe training of LostInTheEnd on all samples failed: it lost its" in model.summary()
 
 
 def test_a_tree_of_one_label_says_so():
