@@ -101,6 +101,18 @@ def test_all_forms_of_data_and_weights_give_the_same_tree(form):
     assert of_sparse.densify() == dense
 
 
+def test_sums_that_overflow_stay_on_their_side():
+    problem = problem_of(1000)
+    X = problem.X.copy()
+    X[::5] = 1.5e308 * np.sign(X[::5])      # sums of one split are infinite, of the other NaN, too
+    problem = problem.replace(X=X)
+    found = cut(problem, TREE.replace(weights=[[1.0, 0.5], [4.0, -4.0]]), min_gain=0.0)
+    assert found.n_leaves > TREE.n_leaves
+    leaf = problem.apply(found, problem.training_samples)
+    assert np.bincount(leaf, minlength=found.n_leaves).min() >= 30
+    assert found == problem.refit_leaves(found)
+
+
 def test_limits_of_the_size():
     problem = problem_of(2000)
     free = cut(problem, min_gain=0.0)

@@ -115,6 +115,8 @@ class CutLeaves(Optimizer):
         least_decrease = self.min_gain * (n_classes - 1) * _BITS / sample_weight.sum()
         sums = np.column_stack([
             problem.data.project(samples, each) for each in tree.dense_weights(nodes)])
+        # Sums may overflow. Each keeps the side that it has in a tree: that of NaN is the left one.
+        np.nan_to_num(sums, copy=False, nan=np.finfo(np.float64).min)
         of_leaf = problem.replace(
             X=sums, y=y, sample_weight=sample_weight, validation_weight=None, groups=None,
             directions=None, fill=None, control=problem.control.silent())
