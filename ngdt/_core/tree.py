@@ -280,7 +280,8 @@ class Tree(FlatTree):
                 raise ValueError(
                     f"the tree for leaf {leaf} has n_features={tree.n_features} and n_outputs="
                     f"{tree.n_outputs}, not {self.n_features} and {self.n_outputs}")
-        return type(self)(*structure.grafted(self, {~leaf: tree for leaf, tree in trees.items()}))
+        return type(self)(*structure.grafted(
+            self, {~leaf: tree for leaf, tree in trees.items()})) if trees else self
 
     def replace(self, *, weights=None, thresholds=None, values=None, slopes=None, ranges=None):
         """The tree with some of its arrays replaced; the structure stays.

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._core.structure import balanced_children
 from ngdt.testing.strategies import trees
 
 TOP = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [0.0]])
@@ -34,7 +35,9 @@ def test_samples_go_through_the_tree_and_then_through_the_other(data):
 
 
 def test_no_leaf_is_no_change():
-    assert TOP.replace_leaves({}) == TOP
+    by_level = Tree(np.ones((7, 1)), np.arange(7), *balanced_children(8), np.ones((8, 1)))
+    for tree in (TOP, by_level):
+        assert tree.replace_leaves({}) == tree
 
 
 @pytest.mark.parametrize(("trees", "error", "message"), [
