@@ -140,6 +140,17 @@ def test_regression_is_refused():
         cut(problem_of(loss=SquaredLoss()), Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]]))
 
 
+def test_linear_leaves_stay_where_constant_ones_have_more_errors():
+    problem = problem_of()
+    linear = ObliqueTreeClassifier(0, optimizer=None, leaf="linear")
+    linear.fit(problem.X, problem.y[:, 0])
+    model = ObliqueTreeClassifier(
+        init=linear.tree_, optimizer="cut_leaves", validation_fraction=0.2, random_state=0)
+    with pytest.warns(UserWarning, match="initial tree was kept"):
+        model.fit(problem.X, problem.y[:, 0])
+    assert model.tree_ == linear.tree_
+
+
 def test_ctrl_c_keeps_the_leaves_that_are_cut(monkeypatch):
     problem = problem_of(2000)
     whole, calls = cut(problem, min_gain=0.0), []

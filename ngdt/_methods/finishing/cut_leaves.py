@@ -58,7 +58,6 @@ class CutLeaves(Optimizer):
 
     name = "cut_leaves"
     winsorizes = False
-    regularizes = True
 
     _parameter_constraints: ClassVar[dict] = {
         "min_samples_leaf": [COUNT],
