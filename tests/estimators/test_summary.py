@@ -68,6 +68,7 @@ def regression(**parameters):
     ({"optimizer": "tao"}, "tree trained as a whole by TAO"),
     ({"optimizer": [TAO(), "linear_leaves"], "validation_fraction": None},
      "tree trained as a whole by TAO, with linear leaves"),
+    ({"optimizer": [TAO(), "cut_leaves"]}, "tree trained as a whole by TAO"),
     ({"optimizer": "ssgd", "validation_fraction": None}, "tree trained as a whole by SSGD"),
     ({"optimizer": [Annealed(steps=20), TAO()], "validation_fraction": None},
      "tree trained as a whole by Annealed and TAO"),
