@@ -592,6 +592,16 @@ def test_few_samples_get_few_steps(monkeypatch):
         assert str(annealed.final) == str(expected)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.01])
+def test_leaves_of_trained_trees_are_cut_by_gains_in_the_unit_of_weights(weight):
+    given = table(2000).replace(sample_weight=np.full(2000, weight))
+    trained = [each for each in default_candidates(given) if each.optimizers]
+    assert [each.name for each in trained] == [TAO, *LARGE]
+    for each in trained:
+        for optimizers in (each.optimizers, each.final):
+            assert optimizers[-1].min_gain == pytest.approx(weight * CutLeaves().min_gain)
+
+
 def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_such_limit():
     X = np.arange(600.0)[:, None]
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample

@@ -11,7 +11,7 @@ from helpers import in_nightly, serves, short
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import OPTIMIZERS, TAO, Annealed, ShrinkLeaves
+from ngdt.optimizers import OPTIMIZERS, TAO, Annealed, CutLeaves, ShrinkLeaves
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -51,9 +51,11 @@ def test_errors_of_large_weights_have_squares(estimator, unit):
 
 
 def in_units(unit, algorithm):
-    """An algorithm for weights in a unit: penalties on tree and leaves are counted in samples."""
+    """An algorithm for weights in a unit: penalties and least gains are counted in samples."""
     if algorithm is TAO:
         return TAO(0.1 / unit)
+    if algorithm is CutLeaves:
+        return CutLeaves(min_samples_leaf=3, min_gain=0.1 * unit)
     return ShrinkLeaves(pseudo_count=5.0 * unit) if algorithm is ShrinkLeaves else short(algorithm)
 
 

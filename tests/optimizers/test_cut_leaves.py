@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import expit
 
 from helpers import FORMS
 from ngdt import ObliqueTreeClassifier, Tree
@@ -18,36 +19,43 @@ from reference import cut_leaves as naive
 TREE = Tree([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.5], [~0, ~1], [1, ~2], np.zeros((3, 2)))
 
 
-def problem_of(n=400, *, seed=0, form=np.asarray, loss=None, weighted=False):
-    """Classes that are the surer the farther a sample is from the first split."""
+def problem_of(n=400, *, seed=0, form=np.asarray, loss=None, weighted=False, limits=(0.0,)):
+    """Classes between limits, the surer the farther a sample is from the first split."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 2)).round(2)
-    y = random.uniform(size=n) < 1.0 / (1.0 + np.exp(-2.0 * X @ TREE.weights[0]))
+    y = (random.uniform(size=(n, 1)) < expit(2.0 * X @ TREE.weights[:1].T - limits)).sum(axis=1)
     weight = random.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
     loss = loss or LogLoss()
-    return Problem(form(X), y[:, None].astype(float), loss, 2 if loss.is_classifier else 1, weight)
+    n_outputs = 1 + len(limits) if loss.is_classifier else 1
+    return Problem(form(X), y[:, None].astype(float), loss, n_outputs, weight)
 
 
 def cut(problem, tree=TREE, **parameters):
     return CutLeaves(**parameters).optimize(tree, problem).tree
 
 
-@given(st.integers(0, 2**16), st.integers(1, 40), st.floats(0.0, 20.0), st.booleans())
-def test_the_first_cut_of_a_leaf_has_the_largest_gain(seed, least, min_gain, weighted):
-    problem = problem_of(200, seed=seed, weighted=weighted)
-    found = cut(problem, min_samples_leaf=least, min_gain=min_gain)
-    leaf = TREE.apply(problem.X)
-    for number in range(TREE.n_leaves):
-        here = leaf == number
+@example(0, 5, 0.9, True, (0.0, 2.0))
+@example(0, 5, 1.1, True, (0.0, 2.0))
+@given(st.integers(0, 2**16), st.integers(1, 40), st.sampled_from([0.0, 0.9, 1.1]), st.booleans(),
+       st.sampled_from([(0.0,), (0.0, 2.0)]))
+def test_the_first_cut_of_a_leaf_has_the_largest_gain(seed, least, share, weighted, limits):
+    problem = problem_of(200, seed=seed, weighted=weighted, limits=limits)
+    tree = TREE.replace(values=np.zeros((3, problem.n_outputs)))
+    gains = [naive.gains(tree, problem, leaf, least) for leaf in range(3)]
+    leaf = tree.apply(problem.X)
+    n_more = [max(len(np.unique(problem.y[leaf == number])) - 1, 1) for number in range(3)]
+    min_gain = share * max(gains[seed % 3], default=0.0) / n_more[seed % 3]
+    found = cut(problem, tree, min_samples_leaf=least, min_gain=min_gain)
+    for number in range(3):
+        here, least_gain = leaf == number, min_gain * n_more[number]
         y, weight = problem.y[here, 0], problem.sample_weight[here]
-        gains = naive.gains(TREE, problem, number, least)
         right = naive.first_division(found, problem.X[here])
         if right is None:
-            assert len(np.unique(y)) < 2 or max(gains, default=0.0) <= min_gain + 1e-9
+            assert len(np.unique(y)) < 2 or max(gains[number], default=0.0) <= least_gain + 1e-9
         else:
             gain = naive.gain(y, weight, right)
-            assert gain == pytest.approx(max(gains))
-            assert gain >= min_gain - 1e-9
+            assert gain == pytest.approx(max(gains[number]))
+            assert gain >= least_gain - 1e-9
 
 
 def test_all_splits_have_weights_of_the_path():
@@ -71,6 +79,7 @@ def test_leaves_are_large_and_their_values_are_refitted():
     before = np.bincount(TREE.apply(problem.X))
     count = np.bincount(leaf, minlength=found.n_leaves)
     assert (count >= np.minimum(50, before.min())).all()
+    assert cut(problem.limited(min_samples_leaf=50), min_samples_leaf=1, min_gain=0.0) == found
     refitted = problem.refit_leaves(found)
     is_new = ~np.isin(count, before)
     np.testing.assert_array_equal(found.values[is_new], refitted.values[is_new])
@@ -118,8 +127,13 @@ def test_limits_of_the_size():
     free = cut(problem, min_gain=0.0)
     assert free.max_depth > 3
     assert cut(problem.limited(max_depth=3), min_gain=0.0).max_depth == 3
-    assert cut(problem.limited(max_leaf_nodes=3), min_gain=0.0) is not None
-    assert cut(problem.limited(max_leaf_nodes=3), min_gain=0.0).n_leaves == 3
+    large = cut(problem, min_samples_leaf=200, min_gain=0.0)
+    for n in range(3, large.n_leaves + 1):
+        limited = cut(problem.limited(max_leaf_nodes=n), min_samples_leaf=200, min_gain=0.0)
+        assert limited.n_leaves == n
+        before, after = TREE.apply(problem.X), limited.apply(problem.X)
+        largest = np.bincount(before).argmax()      # is cut first
+        assert len(np.unique(after[before == largest])) > (n > 3)
     model = ObliqueTreeClassifier(
         max_leaf_nodes=6, init=TREE, optimizer=CutLeaves(min_gain=0.0)).fit(
             problem.X, problem.y[:, 0])

@@ -6,9 +6,8 @@ from reference import inference as naive
 
 
 def log_likelihood(y, weight):
-    """Of classes 0 and 1 with the shares that they have, in nats."""
-    total = np.array([weight[y == c].sum() for c in (0, 1)])
-    total = total[total > 0]
+    """Of classes with the shares that they have, in nats."""
+    total = np.array([weight[y == c].sum() for c in np.unique(y)])
     return (total * np.log(total / total.sum())).sum()
 
 
