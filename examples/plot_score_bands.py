@@ -51,9 +51,9 @@ for name, right in accuracy.items():
 
 # %%
 # The default divides the leaves of trees with several sums in the same way, by
-# :class:`~ngdt.optimizers.CutLeaves`: a side of a split is the surer, the farther from it. Seven
-# sums cannot tell ten digits apart with eight leaves; with more thresholds, they do better, and
-# there is no weight more to read.
+# :class:`~ngdt.optimizers.CutLeaves`: the farther a sample is from a split, the surer its class.
+# Seven sums cannot tell ten digits apart with eight leaves; with more thresholds, they do better,
+# and there is no weight more to read.
 
 digits, label = load_digits(return_X_y=True)
 for steps in ([Annealed()], [Annealed(), CutLeaves()]):
