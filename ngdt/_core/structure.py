@@ -357,9 +357,7 @@ def first_of_sums(tree):
         The node itself if none above it has that sum, or if it splits by one feature.
     """
     first, parent = np.arange(tree.n_internal), parents(tree)
-    weights = sparse.csr_array(tree.weights, copy=True)
-    weights.eliminate_zeros()
-    weights.sort_indices()
+    weights = sparse.csr_array(tree.weights)
     rows = [slice(*weights.indptr[node:node + 2]) for node in first]
     sums = [(weights.indices[row].tobytes(), weights.data[row].tobytes()) for row in rows]
     count = Counter(sums)
