@@ -240,9 +240,10 @@ def _constant_candidates(problem):
     finish = (ShrinkLeaves(),)
     if problem.directions is not None:
         return _monotone_candidates(problem, finish)
-    found = [_tao(C, *finish) for C in tao_Cs(problem)]
+    last = (CutLeaves(), *finish) if problem.loss.is_squared else finish
+    found = [_tao(C, *last) for C in tao_Cs(problem)]
     if problem.X.shape[1] <= MAX_SOFT_FEATURES and not _has_few(problem):
-        found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *finish),
+        found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *last),
                        what=", tao")
     return [*found, Candidate("pruned, shrunk", "pruned", finish)]
 

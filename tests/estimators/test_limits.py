@@ -21,7 +21,6 @@ from ngdt.optimizers import (
     SSGD,
     TAO,
     Annealed,
-    CutLeaves,
     EndToEnd,
     Regrow,
 )
@@ -32,7 +31,7 @@ INITS = {"co2": CO2(optimizer=SGD(epochs=3)), "oc1": OC1(1, n_jumps=1),
          "soft_greedy": SoftGreedy(stump=EndToEnd(epochs=3))}
 STEPS = {"sgd": SGD(epochs=3), "ssgd": SSGD(epochs=3), "annealed": Annealed(steps=60),
          "end_to_end": EndToEnd(epochs=3), "tao": TAO(C=1.0, max_iter=2), "gto": GTO(max_iter=2)}
-CLASSIFICATION_ONLY = (CutLeaves, GreedyLP, GTO)
+CLASSIFICATION_ONLY = (GreedyLP, GTO)
 LIMITS = {
     "no limit": {},
     # As a share, the first two are those of SHARES, the others are among "all".

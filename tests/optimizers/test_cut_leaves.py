@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.special import expit
 
 from helpers import FORMS
-from ngdt import ObliqueTreeClassifier, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.greedy.builder import build
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import LogLoss, PoissonLoss, SquaredLoss
 from ngdt.optimizers import CutLeaves
 from reference import cut_leaves as naive
 
@@ -34,16 +34,19 @@ def cut(problem, tree=TREE, **parameters):
     return CutLeaves(**parameters).optimize(tree, problem).tree
 
 
-@example(0, 5, 0.9, True, (0.0, 2.0))
-@example(0, 5, 1.1, True, (0.0, 2.0))
+@example(0, 5, 0.9, True, (0.0, 2.0), LogLoss())
+@example(0, 5, 1.1, True, (0.0, 2.0), LogLoss())
+@example(0, 5, 0.9, True, (0.0, 2.0), SquaredLoss())
+@example(0, 5, 1.1, True, (0.0, 2.0), SquaredLoss())
 @given(st.integers(0, 2**16), st.integers(1, 40), st.sampled_from([0.0, 0.9, 1.1]), st.booleans(),
-       st.sampled_from([(0.0,), (0.0, 2.0)]))
-def test_the_first_cut_of_a_leaf_has_the_largest_gain(seed, least, share, weighted, limits):
-    problem = problem_of(200, seed=seed, weighted=weighted, limits=limits)
+       st.sampled_from([(0.0,), (0.0, 2.0)]), st.sampled_from([LogLoss(), SquaredLoss()]))
+def test_the_first_cut_of_a_leaf_has_the_largest_gain(seed, least, share, weighted, limits, loss):
+    problem = problem_of(200, seed=seed, weighted=weighted, limits=limits, loss=loss)
     tree = TREE.replace(values=np.zeros((3, problem.n_outputs)))
     gains = [naive.gains(tree, problem, leaf, least) for leaf in range(3)]
     leaf = tree.apply(problem.X)
-    n_more = [max(len(np.unique(problem.y[leaf == number])) - 1, 1) for number in range(3)]
+    n_more = [max(len(np.unique(problem.y[leaf == number])) - 1, 1) if loss.is_classifier else 1
+              for number in range(3)]
     min_gain = share * max(gains[seed % 3], default=0.0) / n_more[seed % 3]
     found = cut(problem, tree, min_samples_leaf=least, min_gain=min_gain)
     for number in range(3):
@@ -53,7 +56,7 @@ def test_the_first_cut_of_a_leaf_has_the_largest_gain(seed, least, share, weight
         if right is None:
             assert len(np.unique(y)) < 2 or max(gains[number], default=0.0) <= least_gain + 1e-9
         else:
-            gain = naive.gain(y, weight, right)
+            gain = naive.gain(y, weight, right, loss.is_classifier)
             assert gain == pytest.approx(max(gains[number]))
             assert gain >= least_gain - 1e-9
 
@@ -149,9 +152,20 @@ def test_a_single_leaf_pure_leaves_and_few_samples_stay():
     assert cut(problem_of(59), min_gain=0.0) == TREE
 
 
-def test_regression_is_refused():
-    with pytest.raises(ValueError, match=r"CutLeaves\(\) is for classes only"):
-        cut(problem_of(loss=SquaredLoss()), Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]]))
+def test_other_losses_are_refused():
+    with pytest.raises(ValueError, match=r"CutLeaves\(\) is for classes and the squared loss, got"):
+        cut(problem_of(loss=PoissonLoss()), Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]]))
+
+
+def test_constant_leaves_of_regression_are_cut_by_default():
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    y = np.tanh(X[:, 0] + X[:, 1]) + 0.1 * X[:, 2]
+    found = ObliqueTreeRegressor(leaf="constant", random_state=0).fit(X, y)
+    assert found.kind_.startswith("tree trained as a whole by")
+    weights = found.tree_.dense_weights()
+    assert len(np.unique(weights, axis=0)) < len(weights)
+    assert ObliqueTreeRegressor(leaf="constant", loss="huber", random_state=0).fit(
+        X, y).get_n_leaves() > 1
 
 
 def test_linear_leaves_stay_where_constant_ones_have_more_errors():

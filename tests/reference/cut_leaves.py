@@ -11,10 +11,19 @@ def log_likelihood(y, weight):
     return (total * np.log(total / total.sum())).sum()
 
 
-def gain(y, weight, right):
-    """Increase of the log likelihood by a division of the samples."""
-    return sum(log_likelihood(y[side], weight[side]) for side in (right, ~right)) - (
-        log_likelihood(y, weight))
+def squares(y, weight):
+    """Squared deviations from the mean."""
+    return weight @ (y - weight @ y / weight.sum()) ** 2
+
+
+def gain(y, weight, right, is_classifier=True):
+    """Increase of the log likelihood by a division of the samples.
+
+    For regression, of normal errors with the variance of all.
+    """
+    of = log_likelihood if is_classifier else squares
+    increase = sum(of(y[side], weight[side]) for side in (right, ~right)) - of(y, weight)
+    return increase if is_classifier else -increase / (2.0 * of(y, weight) / weight.sum())
 
 
 def gains(tree, problem, leaf, min_samples_leaf):
@@ -27,7 +36,7 @@ def gains(tree, problem, leaf, min_samples_leaf):
         for value in np.unique(score)[:-1]:
             right = score > value
             if min(right.sum(), (~right).sum()) >= min_samples_leaf:
-                found.append(gain(y, weight, right))
+                found.append(gain(y, weight, right, problem.loss.is_classifier))
     return found
 
 
