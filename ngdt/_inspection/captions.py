@@ -20,7 +20,7 @@ from ngdt._core.structure import (
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
-from ngdt._inspection.rules import category_rule_of
+from ngdt._inspection.rules import category_rule_of, number_of
 from ngdt._inspection.sample_summary import SampleSummary, single_features
 from ngdt._util.validation import check_matrix
 
@@ -116,8 +116,14 @@ class Captions:
         is_below_another = [
             node for node in range(self.tree.n_internal)
             if first[node] != node and first[parent[node]] != first[node]]
-        return {node: f"sum_{k}" for k, node in enumerate(
-            np.unique(first[is_below_another]).tolist(), 1)}
+        nodes = [node for node in np.unique(first[is_below_another]).tolist()
+                 if not self._is_of_one_column(node)]
+        return {node: f"sum_{k}" for k, node in enumerate(nodes, 1)}
+
+    def _is_of_one_column(self, node):
+        """Return whether the condition of a node names a column, and thus no sum."""
+        features = np.flatnonzero(self.tree.dense_weights([node])[0])
+        return number_of(self, features) is not None or category_rule_of(self, node) is not None
 
     @property
     def prediction_columns(self):

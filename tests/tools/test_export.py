@@ -100,6 +100,17 @@ def test_a_sum_that_is_repeated_below_another_one_has_a_name():
         "if 2 * x1 + 1 * x0 <= 3:", "if sum_1 <= 4:"]   # one of two beside each other has none
 
 
+def test_a_split_on_one_column_of_several_features_has_no_name():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"city": ["Bonn", "Oslo", "Rome"] * 9, "a": range(27), "b": [3, 7, 5] * 9})
+    city, numbers = [0.0, 0.0, 2.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.0]
+    model = ObliqueTreeClassifier(optimizer=None).fit(X, X["a"] % 2)
+    model.tree_ = Tree([city, numbers, city, numbers], [1.5, 9.0, 0.5, 5.0], [1, 2, 3, ~0],
+                       [~4, ~3, ~2, ~1], np.eye(5)[:, :2])
+    assert re.findall(r"if (.*):", rules_text(model)) == [
+        "city is Bonn", "(sum_1 := 1 * a + 1 * b) <= 9", "city is Rome", "sum_1 <= 5"]
+
+
 @pytest.mark.parametrize("digits", [1, 2, 3, 17])
 @pytest.mark.parametrize("offset", [0.0, 2000.0])
 def test_splits_that_touch_a_sample(digits, offset):
