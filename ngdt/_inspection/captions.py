@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from scipy import sparse
@@ -118,7 +119,8 @@ class Captions:
             if first[node] != node and first[parent[node]] != first[node]]
         nodes = [node for node in np.unique(first[is_below_another]).tolist()
                  if not self._is_of_one_column(node)]
-        return {node: f"sum_{k}" for k, node in enumerate(nodes, 1)}
+        names = (name for k in count(1) if (name := f"sum_{k}") not in self.column_names)
+        return dict(zip(nodes, names, strict=False))
 
     def _is_of_one_column(self, node):
         """Return whether the condition of a node names a column, and thus no sum."""

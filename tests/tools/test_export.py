@@ -100,6 +100,13 @@ def test_a_sum_that_is_repeated_below_another_one_has_a_name():
         "if 2 * x1 + 1 * x0 <= 3:", "if sum_1 <= 4:"]   # one of two beside each other has none
 
 
+def test_a_sum_has_no_name_of_a_column():
+    tree = Tree([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], [9.0, 5.0, 1.0], [1, 2, ~0], [~3, ~2, ~1],
+                np.eye(4))
+    conditions = re.findall(r"if (.*):", rules_text(tree, feature_names=["sum_1", "sum_3"]))
+    assert conditions[0::2] == ["(sum_2 := 2 * sum_3 + 1 * sum_1) <= 9", "sum_2 <= 1"]
+
+
 def test_a_split_on_one_column_of_several_features_has_no_name():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"city": ["Bonn", "Oslo", "Rome"] * 9, "a": range(27), "b": [3, 7, 5] * 9})
