@@ -319,11 +319,11 @@ def _rounded(captions, node, features, weights, digits):
         size = np.abs(weights) @ (np.abs(center) + half_range)
         gap = (summary.right[same] - summary.left[same]).min()
         rounded, change, error = round_weights(weights, half_range, size, gap / 2, digits)
-    if rounded is None:
-        return Rule(features, [*map(exact, weights)], exact(threshold), is_certain=False)
-    shift = change @ center
-    return Rule(features, rounded, _limit_within(
-        threshold + shift, left + shift + error, right + shift - error, digits))
+        shift = change @ center
+        low, high = left + shift + error, right + shift - error
+    if not low < high:
+        return Rule(features, rounded, exact(threshold), is_certain=False)
+    return Rule(features, rounded, _limit_within(threshold + shift, low, high, digits))
 
 
 def round_weights(weights, reach, size, tolerance, digits):
@@ -343,8 +343,8 @@ def round_weights(weights, reach, size, tolerance, digits):
 
     Returns
     -------
-    rounded : list of Decimal, or None
-        None if rounding errors leave nothing of the tolerance.
+    rounded : list of Decimal
+        The weights themselves if rounding errors leave nothing of the tolerance.
     change : ndarray of shape (n,)
         The rounded weights, less the weights.
     error : float
@@ -355,7 +355,7 @@ def round_weights(weights, reach, size, tolerance, digits):
     error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
     room = tolerance - error
     if not (room > 0 and np.isfinite(size)):
-        return None, None, np.inf
+        return [*map(exact, weights)], np.zeros(n), error
     each = room / 2 / max(n, 1)
     rounded = [
         shortest(weight, digits, lambda value, w=weight, r=far: abs(value - w) * r <= each)

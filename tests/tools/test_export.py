@@ -493,6 +493,14 @@ def test_a_split_within_rounding_errors_is_marked():
     assert "Rounding of the sum decides for some samples." in export_html(tree, X=X)
 
 
+def test_of_splits_with_the_same_sum_only_those_within_rounding_errors_are_marked():
+    X = np.array([[1.0, 1.0], [1.0 + 2 * np.finfo(float).eps, 1.0], [5.0, 1.0]])
+    tree = Tree([[1.0, 1.0]] * 2, [4.0, 2.0], [1, ~0], [~2, ~1], np.eye(3))
+    first, second = re.findall("(if .*)", rules_text(tree, X=X))
+    assert first == "if 1 * x0 + 1 * x1 <= 4:"
+    assert second == "if the same sum <= 2:  # rounding of the sum decides for some samples"
+
+
 @given(st.floats(-1e6, 1e6, exclude_min=True, exclude_max=True), st.integers(1, 17))
 def test_numbers_below_a_million_have_no_exponent(value, digits):
     text = format_number(value, digits)
