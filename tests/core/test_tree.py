@@ -23,7 +23,7 @@ from sklearn.tree import (
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._core.samples import Samples
-from ngdt._core.structure import node_means, sums_below
+from ngdt._core.structure import first_of_sums, node_means, parents, sums_below
 from ngdt._core.tree import check_is_tree
 from ngdt.path import prediction_cost
 from ngdt.testing.strategies import problems, trees
@@ -527,6 +527,23 @@ def test_node_means(tree, data):
                 if weight[below].any() else np.full(2, np.nan) for below in is_below]
     np.testing.assert_allclose(
         node_means(tree, at_leaf, weight) / 64, [*expected, *(at_leaf / 64)], atol=1e290)
+
+
+@given(trees(n_internal=st.just(30)), st.integers(0, 99))
+def test_first_of_sums(tree, seed):
+    rng = np.random.default_rng(seed)
+    sums = rng.integers(3, size=(12, 3)) / 2
+    tree = tree.replace(weights=rng.choice(sums, size=30))
+    parent = parents(tree)
+    expected = np.arange(tree.n_internal)
+    for node in np.flatnonzero(np.count_nonzero(tree.weights, axis=1) > 1):
+        above = parent[node]
+        while above >= 0:
+            if np.array_equal(tree.weights[above], tree.weights[node]):
+                expected[node] = above
+            above = parent[above]
+    assert_array_equal(first_of_sums(tree), expected)
+    assert_array_equal(first_of_sums(tree.sparsify()), expected)
 
 
 def test_children_before_parents():
