@@ -238,9 +238,9 @@ def _regression_candidates(problem, leaves):
 
 def _constant_candidates(problem):
     finish = (ShrinkLeaves(),)
-    if problem.directions is not None:
-        return _monotone_candidates(problem, finish)
     last = (CutLeaves(), *finish) if problem.loss.is_squared else finish
+    if problem.directions is not None:
+        return _monotone_candidates(problem, last)
     found = [_tao(C, *last) for C in tao_Cs(problem)]
     if problem.X.shape[1] <= MAX_SOFT_FEATURES and not _has_few(problem):
         found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), _LAST_TAO, *last),
