@@ -52,7 +52,7 @@ class Condition:
 
     @property
     def short_subject(self):
-        """What is written of a sum whose terms are elsewhere."""
+        """Name of a sum, or words for it, where its terms are written elsewhere."""
         return self.name or (_SAME_SUM if self.is_repeated else "sum")
 
     def __str__(self):
@@ -67,9 +67,11 @@ class Condition:
         if not self.relation:
             return self.subject
         limit = style(f"{self.relation} {format_number(self.limit)}")
-        subject = self.subject if not self.name else f"({self.name} := {self.subject})"
+        subject = self.subject
         if self.is_repeated:
             subject = self.short_subject
+        elif self.name:
+            subject = f"({self.name} := {subject})"
         return f"{subject} {limit}{' (or missing)' * self.or_missing}"
 
 

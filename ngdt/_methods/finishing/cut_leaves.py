@@ -72,7 +72,7 @@ class CutLeaves(Optimizer):
         super().check(problem)
         if not (problem.loss.is_classifier or problem.loss.is_squared):
             raise ValueError(
-                f"optimizer=CutLeaves() is for classes and the squared loss, got "
+                "optimizer=CutLeaves() is for classes and the squared loss, got "
                 f"loss={problem.loss}: leave it out")
 
     def _optimize(self, tree, problem):
