@@ -10,7 +10,6 @@ from joblib.parallel import get_active_backend
 
 from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import SHARE
 from ngdt._estimators.description import describe
 from ngdt._estimators.summary import noun_of
 from ngdt._forest.sampling import Sampling, optimizer_of
@@ -88,8 +87,7 @@ class _Job:
         drawn = drawn if drawn.any() else weight
         part, result, interrupted = near.part(drawn, features), self.result, False
         whole, init = problem.part(weight), candidate.init
-        # A far target is in a leaf of nearly every tree, and would move the means of most samples.
-        far_targets = FarTargets(whole, near.part(drawn), 1.0 - SHARE)
+        far_targets = FarTargets(whole, near.part(drawn))
         if isinstance(init, Tree):
             init = far_targets.withdraw(init)
         if result is None:

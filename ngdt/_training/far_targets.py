@@ -1,4 +1,4 @@
-"""Training without far targets, which the leaves follow before and after it."""
+"""Training without far targets, which leaves follow before and after it where these are many."""
 
 import numpy as np
 
@@ -7,6 +7,9 @@ from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
 from ngdt._training.problem import MIN_FAR
 from ngdt._training.shared_slopes import put_back, split_off
+
+# Leaves stay where at most this share of their targets are far: one may outweigh all others.
+MAX_SHARE = 1.0 - SHARE
 
 
 class FarTargets:
@@ -17,12 +20,10 @@ class FarTargets:
     problem : Problem
     near : Problem
         The same samples, as `Problem.near`: with far targets moved to the fences or left out.
-    least_share : float, default=0.0
-        Leaves follow far targets if these are more than this share of theirs.
     """
 
-    def __init__(self, problem, near, least_share=0.0):
-        self.problem, self.near, self.least_share = problem, near, least_share
+    def __init__(self, problem, near):
+        self.problem, self.near = problem, near
         self._given = self._start = None
 
     def withdraw(self, tree):
@@ -47,12 +48,15 @@ class FarTargets:
             self._start = choose_leaves(after < before, self._start, tree)
         return self._start
 
-    def restore(self, tree):
-        """A trained tree, with leaves for all targets.
+    def restore(self, tree, leaf=None):
+        """A trained tree, whose leaves follow far targets where these are many.
 
         Parameters
         ----------
         tree : Tree
+        leaf : ndarray of shape (n_training_samples,), default=None
+            Leaf of each training sample of the problem, if no directions are given. None computes
+            it.
 
         Returns
         -------
@@ -63,11 +67,11 @@ class FarTargets:
         is_given = tree == self._start
         if self.problem.directions is None:
             return self._given if is_given else _adapted(
-                tree, self.near, self.problem, self.least_share)
+                tree, self.near, self.problem, False, leaf)
         start = self._given if is_given else tree
         constant, near = split_off(start, self.near)
         problem = near if self.near is self.problem else split_off(start, self.problem)[1]
-        moved = constant if is_given else _adapted(constant, near, problem, self.least_share)
+        moved = constant if is_given else _adapted(constant, near, problem, False)
         found = monotone_leaves_beside(constant, near, moved, problem)
         return start if found is constant else self._including(put_back(found, start), constant)
 
@@ -91,7 +95,7 @@ class FarTargets:
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
 
 
-def _adapted(tree, before, problem, least_share=0.0):
+def _adapted(tree, before, problem, follows_few=True, leaf=None):
     """A tree that was trained on other targets, with leaves for those of a problem.
 
     Parameters
@@ -100,24 +104,27 @@ def _adapted(tree, before, problem, least_share=0.0):
     before : Problem
         The same samples with other targets, and perhaps without the weights of some of them.
     problem : Problem
-    least_share : float, default=0.0
-        Constant leaves stay unless more than this share of their targets differ.
+    follows_few : bool, default=True
+        Whether constant leaves are moved by any number of targets that differ.
+    leaf : ndarray of shape (n_samples,), default=None
+        Leaf of each sample that has a weight in one of the problems. None computes it.
 
     Returns
     -------
     Tree
         Predictions of a leaf are moved by the mean difference of the targets in it; a sample that
-        had no weight before differs from the prediction. Linear leaves stay where most of their
-        targets are the same, as a model is one of them, and if fewer than `MIN_FAR` differ in all:
-        a small leaf would predict its errors.
+        had no weight before differs from the prediction. Linear leaves, and others if asked for,
+        stay where most of their targets are the same, as one of these may outweigh the others, and
+        if fewer than `MIN_FAR` differ in all: a small leaf would predict its errors.
     """
     samples = np.flatnonzero((problem.sample_weight > 0) | (before.sample_weight > 0)).astype(
         np.int32)
     moved = problem.y[samples] - before.y[samples]
     n_moved = np.count_nonzero(moved.any(axis=1))
-    if n_moved == 0 or (tree.slopes is not None and n_moved < MIN_FAR):
+    follows_few = follows_few and tree.slopes is None
+    if n_moved == 0 or (not follows_few and n_moved < min(MIN_FAR, len(samples))):
         return tree
-    leaf = problem.apply(tree, samples)
+    leaf = problem.apply(tree, samples) if leaf is None else leaf
     weight = np.maximum(problem.sample_weight, before.sample_weight)[samples]
     is_new = before.sample_weight[samples] == 0
     moved[is_new] = problem.y[samples[is_new]] - problem.predictions(
@@ -126,6 +133,7 @@ def _adapted(tree, before, problem, least_share=0.0):
     shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
                       for each in moved.T], axis=1)
     share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
-    shift[share <= (least_share if tree.slopes is None else 1.0 - SHARE)] = 0.0
+    if not follows_few:
+        shift[share <= MAX_SHARE] = 0.0
     ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
     return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)

@@ -8,6 +8,7 @@ from dask import delayed
 from sklearn.base import is_classifier
 
 from ngdt._core.scaling import Moments
+from ngdt._core.structure import choose_leaves
 from ngdt._core.tree import Tree
 from ngdt._encoding.check_targets import check_names_of_targets
 from ngdt._estimators.description import fitted_attributes
@@ -22,7 +23,9 @@ from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
+from ngdt._training.far_targets import MAX_SHARE
 from ngdt._training.folds import problem_of
+from ngdt._training.problem import MIN_FAR
 from ngdt._util.validation import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of, sent
 from ngdt.dask._training import ROUNDS, Partitions
@@ -135,7 +138,7 @@ class Reading:
         return self.fitted["_targets"], self.moments
 
     def described(self, result, found):
-        """Fitted attributes that depend on the tree, whose leaves get the values for all targets.
+        """Fitted attributes that depend on the tree, whose leaves follow far targets if many.
 
         Parameters
         ----------
@@ -147,7 +150,10 @@ class Reading:
         dict
         """
         (targets, moments), sums = self.units, found.sums
-        result = replace(result, tree=sums.fit_leaves(result.tree))
+        n_far, far_weight = found.far
+        follows = (n_far.sum() >= MIN_FAR) & (far_weight > MAX_SHARE * sums.weight)
+        result = replace(result, tree=choose_leaves(
+            follows, sums.fit_leaves(result.tree), result.tree))
         count = sums.count.sum(axis=0)
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.problem.loss), moments.mean, moments.std,

@@ -164,6 +164,8 @@ class Description:
         As in `SampleSummary`.
     sums : LeafSums
         Of all targets.
+    far : ndarray of shape (2, n_leaves)
+        Number and weight of the samples with far targets in each leaf.
     quantiles : LeafQuantiles or None
         Quantiles of the targets in the units of y, for regression.
     """
@@ -171,6 +173,7 @@ class Description:
     left: np.ndarray
     right: np.ndarray
     sums: LeafSums
+    far: np.ndarray
     quantiles: LeafQuantiles | None
 
     @classmethod
@@ -180,9 +183,12 @@ class Description:
         summary = SampleSummary.of(tree, problem.X, problem.data, samples, moments)
         leaf, y, weights = problem.apply(tree, samples), block.y[samples], block.weights[:, samples]
         sums = LeafSums.of_leaves(problem, tree, leaf, y, weights)
+        is_far = (y != problem.y[samples]).any(axis=1)
+        far = np.stack([np.bincount(leaf, each * is_far, tree.n_leaves)
+                        for each in (np.ones(len(y)), weights.sum(axis=0))])
         quantiles = None if problem.loss.is_classifier or not len(samples) else LeafQuantiles.fit(
             leaf, targets.decode(y), weights.sum(axis=0), tree.n_leaves, max_stored=MAX_STORED)
-        return cls(summary.left, summary.right, sums, quantiles)
+        return cls(summary.left, summary.right, sums, far, quantiles)
 
     @classmethod
     def add(cls, found):
@@ -192,4 +198,5 @@ class Description:
             max_stored=MAX_STORED)
         return cls(np.max([each.left for each in found], axis=0),
                    np.min([each.right for each in found], axis=0),
-                   LeafSums.add([each.sums for each in found]), quantiles)
+                   LeafSums.add([each.sums for each in found]),
+                   sum(each.far for each in found), quantiles)

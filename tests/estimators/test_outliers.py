@@ -15,9 +15,10 @@ from ngdt import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    Tree,
 )
 from ngdt.inference import is_monotone
-from ngdt.optimizers import SGD, SSGD, Annealed
+from ngdt.optimizers import SGD, SSGD, Annealed, ShrinkLeaves
 from ngdt.pruning import refit_leaves
 
 
@@ -165,20 +166,34 @@ def test_mistyped_targets_move_few_predictions_of_a_forest():
 @pytest.mark.parametrize("params", [
     {"leaf": "constant"}, {"init": "pruned", "optimizer": None}, {"optimizer": "tao"},
     {"optimizer": SSGD(epochs=20)}])
-def test_mistyped_targets_move_the_means_of_their_leaves_only(params):
+def test_mistyped_targets_move_no_constant_leaves(params):
     X, y = make_friedman1(600, noise=1.0, random_state=0)
     gross = y.copy()
     gross[[3, 50, 170]] += 1000.0 * y.std()
     model = ObliqueTreeRegressor(random_state=0, leaf="constant").set_params(**params)
-    tree = model.fit(X[:250], gross[:250]).tree_
-    leaf, values = tree.apply(X), tree.values[:, 0]
-    count = np.bincount(leaf[:250], minlength=tree.n_leaves)
-    moved = np.bincount(leaf[:250], gross[:250] - y[:250], tree.n_leaves) / count
-    # The loss asks for the mean: without the gross errors, all leaves predict as others.
-    assert ((moved != 0) == (values > y.max())).all()
-    assert 1 <= (moved != 0).sum() <= 3
-    assert r2_score(y[250:], (values - moved)[leaf[250:]]) >= 0.8 * model.fit(
-        X[:250], y[:250]).score(X[250:], y[250:])
+    clean = model.fit(X[:250], y[:250]).score(X[250:], y[250:])
+    model.fit(X[:250], gross[:250])
+    assert model.tree_.values.max() <= y.max()
+    # R2 was below -1000 where their leaves had the means of all targets.
+    assert model.score(X[250:], y[250:]) >= 0.8 * clean
+
+
+@pytest.mark.parametrize("make", [
+    ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(1, bootstrap=False, **params)])
+@pytest.mark.parametrize(("n_far", "n_in_leaf"), [(4, 8), (5, 20), (6, 20)])
+def test_a_leaf_follows_five_far_targets_that_are_more_than_a_quarter(make, n_far, n_in_leaf):
+    X, y = np.arange(220.0)[:, None], np.random.default_rng(0).normal(size=220)
+    y[-n_far:] += 1e6
+    stump = Tree([[1.0]], [219.5 - n_in_leaf], [~0], [~1], np.zeros((2, 1)))
+    trained = make(init=stump, optimizer=ShrinkLeaves(pseudo_count=0.0), leaf="constant").fit(X, y)
+    refitted = refit_leaves(ObliqueTreeRegressor(init=stump, optimizer=None).fit(X, y), X, y)
+    for model in (trained, refitted):
+        near, far = model.predict(X[[0, -1]])
+        assert near == pytest.approx(y[:-n_in_leaf].mean())
+        if n_far == 6:
+            assert far == pytest.approx(y[-n_in_leaf:].mean())
+        else:
+            assert abs(far) < 3.0
 
 
 @pytest.mark.parametrize("first_is_gross", [False, True])
@@ -272,7 +287,7 @@ def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
 
 
 @pytest.mark.parametrize("directions", [None, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]])
-def test_three_far_targets_have_no_say_in_the_splits_of_a_pruned_tree(directions):
+def test_three_far_targets_have_no_say_in_a_pruned_tree(directions):
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     gross, rows = y.copy(), [3, 11, 170]
     gross[rows] += 1000.0 * y.std() * np.array([1.0, 1.0, -1.0])
@@ -283,11 +298,7 @@ def test_three_far_targets_have_no_say_in_the_splits_of_a_pruned_tree(directions
     np.testing.assert_array_equal(tree.children_left, without.children_left)
     np.testing.assert_allclose(tree.densify().weights, without.densify().weights)
     np.testing.assert_allclose(tree.thresholds, without.thresholds)
-    leaf, values = tree.apply(X), tree.values[:, 0]
-    has_moved = np.flatnonzero(np.abs(values - without.values[:, 0]) > 1e-9 * np.abs(values))
-    assert 0 < len(has_moved) <= 3
-    np.testing.assert_allclose(
-        values[has_moved], [gross[leaf == each].mean() for each in has_moved])
+    np.testing.assert_allclose(tree.values, without.values)
 
 
 def test_three_far_targets_have_no_leaf_of_their_own_in_monotone_forests():

@@ -158,7 +158,7 @@ def test_regression_by_ssgd():
 
 
 @pytest.mark.parametrize("optimizer", [SSGD(epochs=5), Annealed(steps=100)], ids=str)
-def test_far_targets_turn_no_splits_and_move_the_means_of_their_leaves(optimizer):
+def test_few_far_targets_turn_no_splits_and_move_no_leaves(optimizer):
     random = np.random.default_rng(0)
     X = random.normal(size=(900, 2))
     y = 1.0 * (X[:, 0] > X[:, 1]) + 0.1 * random.normal(size=900)
@@ -169,8 +169,24 @@ def test_far_targets_turn_no_splits_and_move_the_means_of_their_leaves(optimizer
         da.from_array(X, chunks=(300, 2)), da.from_array(far, chunks=300)).in_memory()
     leaf, predicted = model.apply(X), model.predict(X)
     assert np.abs(predicted - y)[X[:, 0] < X[:, 1] - 0.3].mean() < 0.2
+    near = np.minimum(far, y.max())     # at the fence
     for each in np.unique(leaf):
-        np.testing.assert_allclose(predicted[leaf == each], far[leaf == each].mean())
+        np.testing.assert_allclose(predicted[leaf == each], near[leaf == each].mean(), atol=0.01)
+
+
+@pytest.mark.parametrize("n_far", [4, 6])
+def test_a_leaf_follows_five_far_targets_that_are_more_than_a_quarter(n_far):
+    X, y = np.arange(210.0)[:, None], np.random.default_rng(0).normal(size=210)
+    y[-n_far:] += 1e6
+    stump = ngdt.Tree([[1.0]], [199.5], [~0], [~1], np.zeros((2, 1)))
+    model = ObliqueTreeRegressor(init=stump, optimizer=None, validation_fraction=None).fit(
+        da.from_array(X, chunks=(70, 1)), da.from_array(y, chunks=70))
+    near, far = model.in_memory().predict(X[[0, -1]])
+    assert near == pytest.approx(y[:200].mean())
+    if n_far == 6:
+        assert far == pytest.approx(y[200:].mean())
+    else:
+        assert abs(far) < 3.0
 
 
 def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, all_digits):

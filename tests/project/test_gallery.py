@@ -106,17 +106,16 @@ def test_three_lines_follow_the_truth_best(run):
     assert tree < min(forests)
 
 
-def test_outlier_moves_one_leaf_or_hardly_any(run):
+def test_outlier_moves_tree_least(run):
     names = run("outlier")
     moved = np.array([
         [np.abs(np.subtract(*(line.get_ydata() for line in ax.get_lines()[-2:]))) for ax in row]
         for row in names["axes"]])
-    linear, _, tree, huber = np.moveaxis(moved, 1, 0)    # with a wrong target, a wrong feature
+    linear, forest, tree = np.moveaxis(moved, 1, 0)      # with a wrong target, a wrong feature
     assert (np.median(linear, axis=1) > 40).all()
-    assert tree[0].max() > 1000                         # the leaf of the patient ...
-    assert np.median(tree[0]) < 20                      # ... and no other
-    assert np.quantile(huber, 0.9) < 25
-    assert np.quantile(tree[1], 0.9) < 25
+    assert forest[0].max() > 200
+    assert np.quantile(tree, 0.9) < 25
+    assert tree[0].max() < 100
 
 
 def test_database_predicts_as_the_tree(run):

@@ -9,6 +9,7 @@ import torch
 from ngdt._core.structure import balanced_children
 from ngdt._core.tree import Tree
 from ngdt._methods.soft.run import unit_weight
+from ngdt._training.far_targets import FarTargets
 from ngdt.deep._base import score_tree
 from ngdt.deep._torch.functions import (
     NodeFunctions,
@@ -81,7 +82,7 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump):
     -------
     Fitted
     """
-    near = problem.near     # far targets move the values of leaves, but turn no splits
+    near = problem.near     # far targets turn no splits
     with torch_settings(problem):
         shape, sample_weight = inputs.shape[1:], unit_weight(near)
         made(trunk or split, shape, "trunk" if trunk else "split")      # or an early error
@@ -146,5 +147,6 @@ def _hardened(functions, children, problem, inputs):
 
 def _with_leaves(tree, leaf, problem):
     """Fit the leaf values of a tree, and remove leaves that no training sample reaches."""
-    reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
-    return keep_reached(problem.refit_leaves(tree, leaf), reached)
+    reached, near = np.bincount(leaf, minlength=tree.n_leaves) > 0, problem.near
+    tree = near.refit_leaves(tree, leaf[near.sample_weight[problem.training_samples] > 0])
+    return keep_reached(FarTargets(problem, near).restore(tree, leaf), reached)
