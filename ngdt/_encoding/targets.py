@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ngdt._core.winsorize import fences, winsorized
+from ngdt._core.winsorize import OF_TARGETS, fences, winsorized
 from ngdt._encoding.check import spelled_by
 from ngdt._encoding.check_targets import as_labels, refuse_objects
 from ngdt._encoding.columns import is_missing
@@ -264,7 +264,7 @@ class RegressionTargets:
         unit = power_of_two(np.abs(y).max(axis=0))
         y = y / unit
         if not loss.has_log_link:   # far targets do not set the unit
-            y = winsorized(y, *fences(y, sample_weight))
+            y = winsorized(y, *fences(y, sample_weight, OF_TARGETS))
         # Rounding must not take the mean of equal numbers away from them.
         center = np.clip(np.average(y, axis=0, weights=sample_weight), y.min(axis=0), y.max(axis=0))
         if loss.has_log_link:

@@ -12,28 +12,36 @@ from helpers import FORMS, dense, make_problem
 from ngdt import ObliqueForestClassifier, Tree
 from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
-from ngdt._core.winsorize import FEW, GAP, REACH, SHARE, fences, winsorized
+from ngdt._core.winsorize import (
+    FEW,
+    OF_FEATURES,
+    OF_TARGETS,
+    REACH,
+    SHARE,
+    fences,
+    winsorized,
+)
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
 
 
-def brute_force(x, median=None, keep_tails=True):
+def brute_force(x, median=None, gap=OF_FEATURES):
     """Fences of one feature without weights, by sorted lists."""
     if median is None:
         median = np.median(x)
     sides = [np.sort(each) for each in (median - x[x < median], x[x > median] - median)]
-    near = [REACH * distance[int(np.ceil(SHARE * len(distance))) - 1] if len(distance) else 0.0
-            for distance in sides]
-    near = [min(near) if len(one) < FEW * len(other) else each
-            for each, one, other in zip(near, sides, sides[::-1], strict=True)]
+    usual = [distance[int(np.ceil(SHARE * len(distance))) - 1] if len(distance) else 0.0
+             for distance in sides]
+    usual = [min(usual) if len(one) < FEW * len(other) else each
+             for each, one, other in zip(usual, sides, sides[::-1], strict=True)]
     reach = []
-    for distance, limit in zip(sides, near, strict=True):
-        if not keep_tails or not (distance > limit).any():
-            reach.append(limit)
+    for distance, each in zip(sides, usual, strict=True):
+        if gap is None or not (distance > REACH * each).any():
+            reach.append(REACH * each)
             continue
-        for before, each in zip([0.0, *distance], [*distance, np.inf], strict=True):
-            if each > GAP * max(before, limit):
-                reach.append(before)
+        for last, following in zip([0.0, *distance], [*distance, np.inf], strict=True):
+            if following > gap.of_last * last and following > gap.of_share * each:
+                reach.append(last)
                 break
     return median - reach[0], median + reach[1]
 
@@ -44,21 +52,21 @@ def columns(elements):
 
 
 @given(st.one_of(columns(st.integers(-3, 3).map(float)), columns(
-    st.floats(-1e3, 1e3, allow_subnormal=False))), st.booleans())
-def test_fences_are_those_of_repeated_samples(column, keep_tails):
+    st.floats(-1e3, 1e3, allow_subnormal=False))), st.sampled_from([OF_FEATURES, OF_TARGETS, None]))
+def test_fences_are_those_of_repeated_samples(column, gap):
     x, weight = column
     weight[0] = max(weight[0], 1)
-    found = fences(x[:, None], weight.astype(float), keep_tails)
-    expected = brute_force(np.repeat(x, weight), keep_tails=keep_tails)
+    found = fences(x[:, None], weight.astype(float), gap)
+    expected = brute_force(np.repeat(x, weight), gap=gap)
     np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-12, atol=1e-12)
 
 
-@given(columns(st.integers(-40, 40).map(float)), st.booleans())
-def test_the_median_of_sparse_data_is_zero(column, keep_tails):
+@given(columns(st.integers(-40, 40).map(float)), st.sampled_from([OF_FEATURES, OF_TARGETS, None]))
+def test_the_median_of_sparse_data_is_zero(column, gap):
     x, weight = column
     found = np.concatenate(
-        fences(sparse.csr_array(x[:, None]), weight.astype(float), keep_tails))
-    expected = brute_force(np.repeat(x, weight), 0.0, keep_tails)
+        fences(sparse.csr_array(x[:, None]), weight.astype(float), gap))
+    expected = brute_force(np.repeat(x, weight), 0.0, gap)
     for limit, other, sign in zip(found, expected, (-1.0, 1.0), strict=True):
         # It is infinite where no value is beyond it.
         if np.isinf(limit):
@@ -201,7 +209,7 @@ def test_far_targets_of_squared_errors_are_winsorized():
     near = make_problem(X, y, SquaredLoss()).winsorized
     assert near.X is X
     # Halfway between the last value and where values begin to be far.
-    (_, last), (_, far) = (fences(y, np.ones(50), keep_tails) for keep_tails in (True, False))
+    (_, last), (_, far) = (fences(y, np.ones(50), gap) for gap in (OF_TARGETS, None))
     assert last == y[np.arange(50) != 3].max()
     assert near.y.max() == near.y[3] == 0.5 * last + 0.5 * far
     assert near.winsorized is near

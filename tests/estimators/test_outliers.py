@@ -166,10 +166,11 @@ def test_mistyped_targets_move_few_predictions_of_a_forest():
 @pytest.mark.parametrize("params", [
     {"leaf": "constant"}, {"init": "pruned", "optimizer": None}, {"optimizer": "tao"},
     {"optimizer": SSGD(epochs=20)}])
-def test_mistyped_targets_move_no_constant_leaves(params):
+@pytest.mark.parametrize("size", [10.0, 1000.0])
+def test_mistyped_targets_move_no_constant_leaves(params, size):
     X, y = make_friedman1(600, noise=1.0, random_state=0)
     gross = y.copy()
-    gross[[3, 50, 170]] += 1000.0 * y.std()
+    gross[[3, 50, 170]] += size * y.std()
     model = ObliqueTreeRegressor(random_state=0, leaf="constant").set_params(**params)
     clean = model.fit(X[:250], y[:250]).score(X[250:], y[250:])
     model.fit(X[:250], gross[:250])
