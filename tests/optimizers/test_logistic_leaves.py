@@ -51,7 +51,7 @@ def all_models(problem, penalty):
     data = ScaledSamples(problem, np.arange(problem.X.shape[1]))
     samples = problem.training_samples
     leaf = problem.apply(tree, samples)
-    models = fit_models(tree, data, samples, leaf, np.array([penalty]), with_losses=True)
+    models = fit_models(tree, data, samples, np.array([penalty]), with_losses=True)
     below = {tree.n_internal + each: samples[leaf == each] for each in range(tree.n_leaves)}
     above = {}
     for node in reversed(range(tree.n_internal)):
@@ -260,7 +260,7 @@ def test_many_classes_without_samples_in_a_node_share_a_step(monkeypatch):
     tree = Tree([[1.0, 0.0, 0.0]], [0.0], [~0], [~1], np.zeros((2, 8)))
     data, samples = ScaledSamples(problem, np.arange(3)), problem.training_samples
     monkeypatch.setattr(logistic, "_MANY_CLASSES", 8)
-    models = fit_models(tree, data, samples, problem.apply(tree, samples), np.array([2.0]))
+    models = fit_models(tree, data, samples, np.array([2.0]))
     (root, _, leaf), (_, _, value) = models.slopes[:, 0], models.values[:, 0]
     step = np.column_stack((leaf - root, value - models.values[0, 0]))
     np.testing.assert_allclose(step[3:], np.broadcast_to(step[3], (5, 4)), atol=1e-12)

@@ -176,10 +176,9 @@ class LinearLeaves(Optimizer):
         penalty = self.penalty
         if penalty == "auto":
             penalty = self._choose_penalty(tree, problem, data, options, activity.part(0.5))
-        samples = problem.training_samples
-        models = fit_models(tree, data, samples, problem.apply(tree, samples),
-                            np.array([penalty], dtype=np.float64),
-                            activity=activity.part(activity.left), **options)
+        models = fit_models(
+            tree, data, problem.training_samples, np.array([penalty], dtype=np.float64),
+            activity=activity.part(activity.left), **options)
         return with_models(tree, data, models, clip=self.clip)
 
     def used_features(self, tree, problem):
@@ -207,8 +206,7 @@ class LinearLeaves(Optimizer):
             if not problem.control.deadline.fits():
                 break
             models = fit_models(
-                tree, data, training, problem.apply(tree, training), penalties,
-                activity=activity.part(1 / N_FOLDS), **options)
+                tree, data, training, penalties, activity=activity.part(1 / N_FOLDS), **options)
             leaf = problem.apply(tree, test)
             for each in np.unique(leaf):
                 here = leaf == each

@@ -84,7 +84,7 @@ class NodeModels:
 
 
 def fit_models(
-        tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None,
+        tree, data, samples, penalties, *, prior=None, shrink=True, root_penalties=None,
         with_losses=False, activity=SILENT):
     """Linear models of all nodes.
 
@@ -92,8 +92,8 @@ def fit_models(
     ----------
     tree : Tree
     data : ScaledSamples
-    samples, leaf : ndarray of int32, shape (n,)
-        Samples to fit, and their leaves.
+    samples : ndarray of int32, shape (n,)
+        Samples to fit.
     penalties : ndarray of shape (n_penalties,)
     prior : ndarray of shape (n_leaves, n_outputs, n_used_features), default=None
         Slopes to which each leaf is drawn. None draws it to the slopes of the node above if
@@ -118,7 +118,7 @@ def fit_models(
     """
     m, n_nodes = tree.n_internal, tree.n_internal + tree.n_leaves
     shape = len(penalties), tree.n_outputs, len(data.features)
-    by_leaf = SamplesByLeaf(tree, samples, leaf)
+    by_leaf = SamplesByLeaf(tree, samples, data.problem.apply(tree, samples))
     values, slopes = np.zeros((n_nodes, *shape[:2])), np.zeros((n_nodes, *shape))
     ranges = np.zeros((n_nodes, shape[1], 2))
     losses = np.zeros((n_nodes, shape[0])) if with_losses else None

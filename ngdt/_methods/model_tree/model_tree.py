@@ -251,9 +251,8 @@ class _Grown:
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(tree, problem))
         self._paths = list(levels(tree))
-        samples = problem.training_samples
         self.models = fit_models(
-            tree, self.data, samples, problem.apply(tree, samples), self._penalties,
+            tree, self.data, problem.training_samples, self._penalties,
             root_penalties=self._root_penalties, with_losses=True,
             activity=problem.control.activity.part(0.5))
         self._sequences = [sequence_of_costs(tree, losses) for losses in self.models.losses.T]
