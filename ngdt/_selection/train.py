@@ -56,14 +56,14 @@ def run_in_turn(problem, tree, optimizers, history, is_given=False):
             if result is None:
                 result = optimizer.optimize(tree, seeded)
         except Stopped as stopped:
-            append_metrics(history, type(optimizer).__name__, stopped.history)
+            append_metrics(history, optimizer, stopped.history)
             raise Stopped(stopped.tree, history) from stopped
         except KeyboardInterrupt as error:
             if i == 0:      # there is no trained tree yet
                 raise
             raise Stopped(tree, history) from error
         tree = result.tree
-        append_metrics(history, type(optimizer).__name__, result.history)
+        append_metrics(history, optimizer, result.history)
     return tree
 
 

@@ -39,7 +39,7 @@ def empty_history(optimizers):
 def history_of(optimizer, metrics):
     """The history of a training by one optimizer or none, from the metrics of its epochs."""
     history = empty_history([] if optimizer is None else [optimizer])
-    append_metrics(history, type(optimizer).__name__, metrics)
+    append_metrics(history, optimizer, metrics)
     return history
 
 
@@ -50,7 +50,8 @@ def append_metrics(history, optimizer, metrics):
     ----------
     history : dict of lists
         Changed in place.
-    optimizer : str
+    optimizer : Optimizer or None
+        None has no metrics.
     metrics : dict of lists
     """
     n_epochs = max((len(column) for column in metrics.values()), default=0)
@@ -58,5 +59,5 @@ def append_metrics(history, optimizer, metrics):
     for name in metrics:
         history.setdefault(name, [np.nan] * before)
     for name, column in history.items():
-        column += [optimizer] * n_epochs if name == "optimizer" else (
+        column += [type(optimizer).__name__] * n_epochs if name == "optimizer" else (
             metrics.get(name, [np.nan] * n_epochs))
