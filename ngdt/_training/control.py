@@ -357,8 +357,7 @@ class Control:
         what : str, default=""
             What is done in it.
         """
-        part = self.activity.part(share, what)
-        return self if part is self.activity else replace(self, activity=part)
+        return replace(self, activity=self.activity.part(share, what))
 
     def with_time(self, share: float) -> "Control":
         """The control of what has a share of the time left."""

@@ -270,8 +270,7 @@ class Problem:
         -------
         Problem
         """
-        part = self.control.part(share, what)
-        return self if part is self.control else self.replace(control=part)
+        return self.replace(control=self.control.part(share, what))
 
     def __getstate__(self):
         # Kernels stay behind: they are made anew where the copy is used.
