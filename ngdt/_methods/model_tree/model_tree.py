@@ -21,7 +21,7 @@ from ngdt._training.folds import N_FOLDS, Fold, fold_samples
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.arrays import least
 from ngdt._util.stopped import Stopped
-from ngdt.pruning._replace import collapse
+from ngdt.pruning._replace import collapse, places
 from ngdt.pruning._sequence import sequence_of_costs
 
 # Costs of a leaf that are tried: in squared errors of a sample where the mean is predicted, and for
@@ -313,12 +313,11 @@ class _Grown:
     def pruned(self, alpha, penalty):
         """The pruned tree with its linear leaves."""
         is_leaf = self._sequences[penalty].is_leaf_after(self._n_steps(alpha, penalty))
-        leaves = np.arange(self.tree.n_leaves, dtype=np.float64)[:, None]
-        small = collapse(self.tree.replace(values=leaves), is_leaf)
-        nodes = self._tops(is_leaf)[small.values[:, 0].astype(np.intp)]
-        values = np.zeros((small.n_leaves, self.problem.n_outputs))
+        small = collapse(self.tree, is_leaf)
+        # Parents come before children: the first node with a place is the topmost.
+        _, top = np.unique(places(self.tree, small), return_index=True)
         tree = with_models(
-            small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
+            small, self.data, self.models, nodes=top[small.n_internal:], penalty=penalty)
         return with_ranges(tree, self.problem)
 
 
