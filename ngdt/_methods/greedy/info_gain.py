@@ -110,12 +110,11 @@ class RefinedSplitter:
 
     def split(self, samples, min_samples_leaf):
         """The axis-aligned split of a node, or a better one; None for a leaf."""
-        axis_aligned = self.splitter.split(samples, min_samples_leaf)
-        if axis_aligned is None:
+        best = self.splitter.split(samples, min_samples_leaf)
+        if best is None:
             return None
-        best = axis_aligned
         try:
-            for better in self._refined(samples, axis_aligned, min_samples_leaf):
+            for better in self._refined(samples, best, min_samples_leaf):
                 best = better
         except KeyboardInterrupt as error:
             raise SplitStopped(best) from error
