@@ -20,7 +20,7 @@ from ngdt._core.structure import (
 )
 from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
-from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
+from ngdt._inspection.pipelines import names_out, units_of, unwrap
 from ngdt._inspection.rules import category_rule_of, number_of
 from ngdt._inspection.sample_summary import SampleSummary, single_features
 from ngdt._util.validation import check_matrix
@@ -218,7 +218,7 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     classes = _class_names(model, tree, class_names)
     known = _known(model, tree)
     summary, counts = known if X is None else _summarize(
-        tree, _encoded(model, transform(steps, X)), classes is not None)
+        tree, _encoded(steps, model, X), classes is not None)
     is_weighted = classes is not None and getattr(known[0], "leaf_weights", None) is not None
     targets = [*getattr(getattr(model, "_targets", None), "names", ())] or None
     captions = Captions(
@@ -246,12 +246,15 @@ def leaves_and_samples(model, X):
     X : ndarray or CSR matrix
     """
     steps, model = unwrap(model)
-    X = _encoded(model, transform(steps, X))
+    X = _encoded(steps, model, X)
     tree = tree_of(model)
     return tree.apply_samples(tree.samples_of(X)), X
 
 
-def _encoded(model, X):
+def _encoded(steps, model, X):
+    """Samples as the tree reads them, after the other steps of a pipeline."""
+    for step in steps:
+        X = step.transform(X)
     return model.encode(X) if hasattr(model, "encode") else check_matrix(X)
 
 

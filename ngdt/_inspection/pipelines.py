@@ -40,13 +40,6 @@ def _flat(steps):
             else _flat([step.estimator]) if isinstance(step, FrozenEstimator) else [step])]
 
 
-def transform(steps, X):
-    """Samples as the last estimator reads them."""
-    for step in steps:
-        X = step.transform(X)
-    return X
-
-
 def names_out(steps):
     """Names of the columns that transformers make; None if they have none."""
     if not steps:
