@@ -108,27 +108,28 @@ class SampleSummary:
             What each node and leaf has become, as `ngdt.pruning._replace.places` returns it.
         n_samples_at_leaf : ndarray of int, shape (n_leaves,)
         """
-        m = self.tree.n_internal
+        m, leaf = self.tree.n_internal, place[self.tree.n_internal:] - tree.n_internal
         nodes = np.flatnonzero(place[:m] < tree.n_internal)
-        is_linear = tree.slopes is not None
-        means = probabilities = weights = None
-        if is_linear:
-            share = group_matrix(place[m:] - tree.n_internal, tree.n_leaves, n_samples_at_leaf)
-            means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
+        is_linear, probabilities = tree.slopes is not None, None
+
+        def mean(at_leaf):
+            count = group_matrix(leaf, tree.n_leaves, n_samples_at_leaf)
+            return count @ at_leaf / np.maximum(count.sum(axis=1), 1)[:, None]
+
         is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
         gains = np.zeros(tree.n_internal + tree.n_leaves)
         gains[place[is_kept]] = self.gains[is_kept]
-        if self.leaf_weights is not None:
-            weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
+        weights = None if self.leaf_weights is None else (
+            np.bincount(leaf, self.leaf_weights, tree.n_leaves))
         if is_linear and self.probabilities is not None:
             # Those of new leaves are constant, or follow from the means of the samples.
             probabilities = np.where(
-                np.isnan(constant_predictions(tree)), share @ self.probabilities / np.maximum(
-                    share.sum(axis=1), 1)[:, None], softmax(tree.values, axis=1))
-            probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
-                self.probabilities[is_kept[m:]])
+                np.isnan(constant_predictions(tree)), mean(self.probabilities),
+                softmax(tree.values, axis=1))
+            probabilities[leaf[is_kept[m:]]] = self.probabilities[is_kept[m:]]
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
-                       leaf_means=means, spans=self.spans if is_linear else None,
+                       leaf_means=mean(self.leaf_means) if is_linear else None,
+                       spans=self.spans if is_linear else None,
                        probabilities=probabilities, gains=gains, leaf_weights=weights)
 
 
