@@ -71,7 +71,7 @@ def products(slopes, problem):
     return problem.winsorized.predictions(tree, np.arange(len(problem.y), dtype=np.int32))
 
 
-def newton_problem(constant, problem, by_slopes=0.0):
+def newton_problem(constant, problem, by_slopes):
     """The problem of squared errors that approximates the log loss near some predictions.
 
     Parameters
@@ -80,7 +80,7 @@ def newton_problem(constant, problem, by_slopes=0.0):
         Log-odds of the second class, with constant leaves.
     problem : Problem
         Of two classes.
-    by_slopes : ndarray of shape (n_samples, 1), default=0.0
+    by_slopes : ndarray of shape (n_samples, 1), or 0.0
         What is added to them.
 
     Returns
