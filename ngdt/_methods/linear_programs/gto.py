@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ngdt._core.structure import choose_leaves
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt._methods.linear_programs.multilinear import Multilinear
 from ngdt._methods.optimizer import Optimizer
@@ -181,9 +182,8 @@ class _FrankWolfe:
         tree = tree.replace(weights=weights, thresholds=thresholds)
         samples = problem.training_samples
         leaf = problem.apply(tree, samples)
-        reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
-        refitted = problem.refit_leaves(tree, leaf)
-        tree = tree.replace(values=np.where(reached[:, None], refitted.values, tree.values))
+        is_reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
+        tree = choose_leaves(is_reached, problem.refit_leaves(tree, leaf), tree)
         error = problem.sample_weight @ problem.errors(
             tree, samples, leaf) / problem.sample_weight.sum()
         if error <= self.best[0]:
