@@ -71,7 +71,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         resume = self.warm_start and hasattr(self, "tree_")
         problem = run.begin(X, y, sample_weight, validation, resume=resume,
                             checkpoint=self.checkpoint, before=self.tree_ if resume else None)
-        leaves = resolve_leaves(self, run.fitted["_table"], problem)
+        leaves = resolve_leaves(self, run.fitted["_table"])
         optimizers = resolve_optimizers(self, leaves, problem.directions is not None)
         if is_auto(self.init) and not resume and (
                 is_auto(self.optimizer) or (optimizers and is_auto(self.validation_fraction))):
@@ -104,8 +104,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         resume = hasattr(self, "tree_")
         with running(self) as run:
             problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
-            optimizers = resolve_optimizers(
-                self, resolve_leaves(self, run.fitted["_table"], problem))
+            optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"]))
             init = self._initial(run, optimizers, resume)
             if isinstance(init, Tree):
                 if self._loses_slopes(init, optimizers, problem):

@@ -115,8 +115,7 @@ class EditsTree:
             constant, rest = split_off(before, near)
             tree = put_back(rest.refit_leaves(constant), before)
         else:
-            linear_leaves = clone(_linear_leaves(self, problem)).set_params(
-                clip=before.ranges is not None)
+            linear_leaves = clone(_linear_leaves(self)).set_params(clip=before.ranges is not None)
             linear_leaves.check(problem)
             tree = linear_leaves.fit_leaves(before.replace(values=before.values), near)
         tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
@@ -234,9 +233,9 @@ def _best_values(fitted, loss, encoder):
         loss.fit_leaves(leaf, y[:, [t]], weight[:, t], n_leaves, 1) for t in range(y.shape[1])])))
 
 
-def _linear_leaves(estimator, problem):
+def _linear_leaves(estimator):
     """Optimizer that fits linear leaves: the last one, or the one that the parameters allow."""
-    leaves = resolve_leaves(estimator, estimator._table, problem)
+    leaves = resolve_leaves(estimator, estimator._table)
     optimizers = resolve_optimizers(estimator, leaves)
     if optimizers and isinstance(optimizers[-1], LinearLeaves):
         return optimizers[-1]

@@ -72,7 +72,7 @@ def resolve_given_tree(tree, problem, encoder):
     return encoder.scale_leaf_values(tree, problem.loss)
 
 
-def resolve_leaves(estimator, table, problem):
+def resolve_leaves(estimator, table):
     """The leaves that an estimator asks for.
 
     "auto" means constant ones where something else than the default competes.
@@ -82,7 +82,6 @@ def resolve_leaves(estimator, table, problem):
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
     table : Table
         The encoding of X, for the features of columns that are given.
-    problem : Problem
 
     Returns
     -------

@@ -140,7 +140,7 @@ class ObliqueForest(SummarizesForest, PrunesForest, ExplainsForest, TableEstimat
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
         problem, kinds = growth.problem, []
-        leaves = resolve_leaves(self, fitted["_table"], problem)
+        leaves = resolve_leaves(self, fitted["_table"])
         if is_auto(self.optimizer):
             kinds = forest_candidates(problem, leaves, sampling.n_columns)
         if self._is_default:
