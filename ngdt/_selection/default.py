@@ -92,7 +92,6 @@ class _Race:
         # Of those that were: the loss there (of classes, the squared error of the probabilities),
         # the candidate, its tree, and its history.
         self.trained, self.failed, self.strengths = [], set(), {}
-        self.made = {}          # initial trees of all samples
 
     def run(self):
         """Compare the candidates, and train the winner; and others where that fails."""
@@ -103,11 +102,12 @@ class _Race:
             len(problem.training_samples) / len(self.sample.training_samples))
         choice.run()
         self.sample.control.activity.finish()
+        made = {}       # initial trees of all samples
         for each in self._ranked()[:policy.MAX_TRAININGS]:
             self.training = each
             part = problem.doing(
                 problem.control.activity.left, f"training {each.name} on all samples")
-            self._add(each, each.make(Fold(part, trees=partial(self._tree, part), made=self.made)))
+            self._add(each, each.make(Fold(part, trees=partial(self._tree, part), made=made)))
             if not self._has_failed(each):
                 break
             self.failed.add(each)
