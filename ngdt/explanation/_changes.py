@@ -103,7 +103,8 @@ class Search:
 
     def __init__(self, explanation, target, fixed, within_range):
         self.goal, self._explanation = explanation._goal(target), explanation
-        self._context, self._row = context, _ = explanation._context, explanation._row
+        context = explanation._context
+        self._context, self._row = context, explanation._row
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
         self.box = Box(*limits, context.std, context.is_whole)
         fixed = column_indices("fixed", fixed, context.captions.column_names)
