@@ -8,7 +8,7 @@ except ImportError:
 
 
 class FitTasks:
-    """The task of a `fit`, its parts, and their steps, of which the callbacks are told.
+    """The task of a `fit`, its parts, and their steps, for the callbacks of scikit-learn.
 
     A part is the training by one optimizer, and its steps are epochs, or it is the training of
     trees of a forest. Without callbacks, nothing but the whole task is there.

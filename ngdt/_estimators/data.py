@@ -257,7 +257,7 @@ class TableEstimator(
             return self._directions_of(None)
 
     def _directions_of(self, monotonic_cst):
-        """The directions of the encoded features; those of the parameter for None."""
+        """The directions of the encoded features; None stands for the parameter of this name."""
         return encoded_directions(
             self, self._table, self.monotonic_cst if monotonic_cst is None else monotonic_cst)
 

@@ -40,7 +40,7 @@ def _seconds(seconds):
 
 @contextmanager
 def watching(verbose):
-    """Context manager: the activity of a whole training, which is shown if this is wanted."""
+    """Context manager: the activity of a whole training, shown if `verbose` is not 0."""
     if _whole.get() is not None or not verbose:
         yield _whole.get() or SILENT
         return

@@ -175,7 +175,7 @@ def resolve_init(estimator, optimizers, fitted):
 
 
 def cloned(estimator):
-    """A clone whose `init` is that of the estimator: a clone of a fitted one is not fitted."""
+    """A clone with the same `init`: if that is fitted, a clone of it would not be."""
     return clone(estimator).set_params(init=estimator.init)
 
 
@@ -188,7 +188,7 @@ def _check_same_task(estimator, fitted, classes):
 
 
 def _check_same_features(estimator, init, table):
-    """Refuse a fitted tree whose features stand for others than those of the table.
+    """Refuse a fitted tree whose features have other meanings than in the table.
 
     An array has no names to compare, and neither has a tree of scikit-learn of a table with text.
     """

@@ -220,7 +220,7 @@ def _optimizers(estimator):
 
 
 def _n_weights(tree):
-    """Number of the weights of splits, those of a sum that splits share once, and a word on it."""
+    """Number of nonzero weights, those of a shared sum counted once, and words on shared sums."""
     first, count = first_of_sums(tree), np.diff(sparse.csr_array(tree.weights).indptr)
     is_repeated = first != np.arange(tree.n_internal)
     what = ", some shared by several splits" if first.any() else ", the same in all splits"
@@ -294,7 +294,7 @@ def _gave_way(estimator):
 
 
 def _fewer_weights(estimator):
-    """The sentences on shorter splits, if those of a table of classes are long.
+    """The sentences on how to get shorter splits, if those of a classifier of a table are long.
 
     Columns without names, such as pixels, need not be read. Regression trees would lose much.
     """

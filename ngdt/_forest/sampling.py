@@ -145,7 +145,7 @@ def sampling_of(forest, problem, fitted):
 
 
 def number_of_units(problem, held_out=()):
-    """Number of what a tree draws of: training samples, or the groups of these.
+    """Number of training samples, or of their groups, from which a tree draws.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ class Growth:
                 self._add(replace(job.tree, interrupted=False), job.candidate)
 
     def _with_time(self, jobs):
-        """Yield the jobs for which there is time, the first ones at the same time."""
+        """Yield the jobs, as long as there is time for another one."""
         begin = monotonic()
         for number, job in enumerate(jobs):
             if self.trees or number >= self.problem.n_jobs:     # then one has ended, kept or not

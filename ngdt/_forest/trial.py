@@ -106,7 +106,7 @@ def _train_some(growth, problem, folds, kinds, sampling, seeds):
 
 
 def _without(sampling, fold, problem, whole):
-    """The sampling of none of a fold, and of the others of the same share as of all."""
+    """The sampling that leaves out a fold, and draws the same share of the other samples."""
     n_drawn = sampling.n_drawn
     if n_drawn is not None:
         share = number_of_units(problem, fold) / number_of_units(whole)

@@ -75,7 +75,7 @@ class Captions:
 
     @property
     def leaf_weights(self):
-        """Weight of the samples of each leaf: their number, if all weigh the same. None without."""
+        """Weight of the samples of each leaf, or their number if all weigh the same, or None."""
         if self.summary is not None and self.summary.leaf_weights is not None:
             return self.summary.leaf_weights
         counts = self.n_node_samples
@@ -104,7 +104,7 @@ class Captions:
 
     @cached_property
     def nodes_of_sums(self):
-        """The nodes with the same sum, by the first of them, dict of lists."""
+        """The nodes that share a sum, by the first of them, dict of lists."""
         nodes = {}
         for node, first in enumerate(self.first_of_sums.tolist()):
             nodes.setdefault(first, []).append(node)

@@ -112,7 +112,7 @@ class _Shares:
         return share / np.where(total == 0, 1.0, total)
 
     def _by_column(self, effect, sign):
-        """Standard deviations of what columns add, from those of their features.
+        """Effects of columns, from the effects of their features.
 
         A sample has one of the categories of a column, or their means if it counts as unknown. What
         they add varies by the mean of its square less the square of its mean, and not at all where

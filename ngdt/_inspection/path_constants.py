@@ -8,7 +8,7 @@ from ngdt._inspection.captions import captions_of
 
 
 def readable_captions(model, **parameters):
-    """Captions of a model for readers: those of `captions_of`, by `without_constants`."""
+    """Captions of a model for readers: `captions_of`, and then `without_constants`."""
     return without_constants(captions_of(model, **parameters))
 
 

@@ -178,14 +178,14 @@ def hidden_terms(captions, effect, n_terms):
 
 
 def with_targets(names, texts):
-    """Texts for several targets, after the names of these if they are known."""
+    """Texts for several targets, each after the name of its target if names are known."""
     if names is None:
         return [*texts]
     return [f"{one_line(name)} = {text}" for name, text in zip(names, texts, strict=True)]
 
 
 def factor(captions, feature):
-    """The name of a feature as it is written in a term: that of a condition is in parentheses."""
+    """The name of a feature in a term; in parentheses if it is a condition, such as a category."""
     name = one_line(captions.feature_names[feature])
     return name if captions.is_number(feature) else f"({name})"
 

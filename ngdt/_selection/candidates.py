@@ -53,7 +53,7 @@ def for_small_weights(candidates, problem):
 
 
 def _in_unit(optimizers, unit):
-    """Optimizers that treat samples of the weight `unit` as others those of weight 1."""
+    """Optimizers whose parameters count a sample of the weight `unit` as one."""
     return tuple(
         replace(each, C=each.C / unit) if isinstance(each, TAO)
         else replace(each, pseudo_count=each.pseudo_count * unit) if isinstance(each, ShrinkLeaves)

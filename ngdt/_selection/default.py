@@ -192,7 +192,7 @@ class _Race:
         return ranked
 
     def _by_log_loss(self, ranked):
-        """Candidates by their log losses, of which those of a few rows with gross errors are huge.
+        """Candidates by their log losses, which are huge for a few rows with gross errors.
 
         So those come last whose squared errors are larger than the winner's. And the pruned tree
         has to be better than others by as much.
@@ -280,7 +280,7 @@ class _GreedyTrees:
             for k, each in enumerate(samples)]
 
     def tree_of_fold(self, name, k=0):
-        """The tree of a name without a fold; without folds, that of all samples."""
+        """The tree of a name, trained without a fold; if there are none, on all samples."""
         trees = getattr(self, name)
         return trees.fold_tree(k) if self.folds else trees.tree
 

@@ -11,7 +11,7 @@ from ngdt._training.folds import fold_samples, held_out_of, hold_out, problem_of
 
 
 def draw(problem, n_drawn):
-    """The problem of some of its training samples, of each class the same share.
+    """The problem of some of its training samples, the same share of each class.
 
     It has no validation samples but those that are given apart. It is returned itself if it has no
     more samples.

@@ -66,7 +66,7 @@ class Choice:
         return standard_errors_saved(two[:n], one[:n])
 
     def is_worse(self, tree, candidate):
-        """Return whether a tree of all samples is clearly worse than those of a candidate.
+        """Return whether a tree of all samples is clearly worse than a candidate was on the folds.
 
         On the test samples, which the latter have not seen. All samples cannot be compared with
         them: a single far target elsewhere may have most of all loss.

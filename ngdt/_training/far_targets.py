@@ -96,7 +96,7 @@ class FarTargets:
 
 
 def _adapted(tree, before, problem, follows_few=True, leaf=None):
-    """A tree that was trained on other targets, with leaves for those of a problem.
+    """A tree that was trained on other targets, with leaves for the targets of a problem.
 
     Parameters
     ----------

@@ -261,7 +261,7 @@ class Fold:
 
     @classmethod
     def without(cls, problem, samples, trees=None):
-        """The fold of these test samples, training samples unless validation samples are apart."""
+        """The fold of these test samples: training samples, or validation samples given apart."""
         if problem.own_validation:
             return cls(problem, samples, problem.validation_weight[samples], trees)
         weight, left = problem.sample_weight[samples], problem.sample_weight.copy()

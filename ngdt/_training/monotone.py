@@ -141,7 +141,7 @@ def kinds_of_splits(tree, directions):
 
 
 def ordered_by_splits(values, weight, children, kinds, loss):
-    """The nearest leaf values of which all on the lower side of a split are below the others.
+    """The nearest leaf values such that those on the lower side of a split are below the others.
 
     That is more than a monotone tree needs, as no cells are looked at. But it takes no time, and
     of oblique splits that rise or fall, hardly any two cells are out of each other's reach.
@@ -258,7 +258,7 @@ def monotone_leaves(tree, problem):
 
 
 def monotone_leaves_beside(tree, near, moved, problem):
-    """A tree some leaves of which were moved, monotone again without a change of the others.
+    """A tree with some leaves moved, monotone again without a change of the other leaves.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ MIN_FAR = 5
 
 
 class _Computed(dict):
-    """Results of `Problem._once`, and a lock: threads that need the same wait for the first."""
+    """Results of `Problem._once`, and a lock: of two threads that need one, the second waits."""
 
     def __init__(self, *args, **computed):
         super().__init__(*args, **computed)

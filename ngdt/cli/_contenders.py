@@ -23,7 +23,7 @@ _MAX_CATEGORIES = 254
 
 
 class _FilledColumns(TransformerMixin, BaseEstimator):
-    """Zero for columns whose values are all missing, of which scikit-learn's boosting fails."""
+    """Zeros in columns without any value, on which scikit-learn's boosting fails."""
 
     def fit(self, X, y=None):
         self.is_empty_ = np.isnan(self._numbers(X)).all(axis=0)

@@ -31,7 +31,7 @@ def beside(value, other, decimals=0):
 
 
 def format_prediction(number, most):
-    """Write a predicted number as the text of a tree does: rounded by so much at most."""
+    """Write a predicted number as the text of a tree does, rounded by at most this much."""
     return format_within(number, DEFAULT_DIGITS, most)
 
 

@@ -210,7 +210,7 @@ class ExplainsTree(Explains):
 
 
 def _explain(context, X, row):
-    """The explanation of a sample, which is also given as the tree reads it: a matrix."""
+    """The explanation of a sample, given as a matrix that the tree reads, and as a `Row`."""
     tree, names = context.captions.tree, row.names(context)
     data = tree.samples_of(X)
     leaf = tree.apply_samples(data)

@@ -129,7 +129,7 @@ class CSample:
 
 
 def _members(columns):
-    """Names of the members of a struct: those of the columns, as far as they are identifiers."""
+    """Names of the members of a struct: the names of the columns, changed to identifiers."""
     taken, found = {column.name for column in columns}, []
     for name in [column.name for column in columns]:
         member = re.sub("[^A-Za-z0-9_]+", "_", name)

@@ -129,7 +129,7 @@ def _null_conditions(name, missing_is_left):
 
 
 def _with_missing(texts, name, missing_is_left):
-    """Conditions for both children, of which one takes missing values, too, unless None may be."""
+    """Conditions for both children, one of which takes missing values, too, if there may be any."""
     return tuple(f"{text} OR {name} IS NULL" if missing_is_left == is_left else text
                  for text, is_left in zip(texts, (True, False), strict=True))
 

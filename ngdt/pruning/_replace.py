@@ -94,7 +94,7 @@ def collapse_to(tree, is_leaf, values):
 
 
 def as_leaf_values(predictions, is_classifier):
-    """The values of leaves that predict probabilities, of which none can be 0, or numbers."""
+    """Leaf values that predict these numbers, or probabilities, of which none can be 0."""
     return np.log(np.maximum(predictions, TINY)) if is_classifier else predictions
 
 

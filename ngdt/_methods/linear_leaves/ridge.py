@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Weighted sums over the samples of a node, of which ridge regression needs no more.
+    """Weighted sums over the samples of a node: all that ridge regression needs of them.
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ def _step(tree, by_leaf, data, y, weight, penalty, pseudo_count):
 
 
 def _solve(squares, zy, penalty, direction):
-    """Slopes of ridge regression of which none is against its direction."""
+    """Slopes of ridge regression, none of them against its direction."""
     least = _RIDGE * squares.diagonal().max()
     if least == 0.0 or penalty == np.inf:
         return np.zeros_like(zy)

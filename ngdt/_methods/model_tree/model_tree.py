@@ -322,7 +322,7 @@ class _Grown:
 
 
 def _by_path(params):
-    """Return whether models have the features of the splits, which are known when these are."""
+    """Return whether models have the features of the splits, known once the tree is grown."""
     return isinstance(params.features, str) and params.features == "path"
 
 

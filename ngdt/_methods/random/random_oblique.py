@@ -134,7 +134,7 @@ def unit_vectors(random, shape):
 
 
 def random_subsets(random, n_subsets, n_features, size):
-    """Random sets of features, of which all of this size are equally probable.
+    """Random sets of features of one size, all equally probable.
 
     Parameters
     ----------
