@@ -21,7 +21,7 @@ def children_first(tree):
     """Pairs of a node and its two children, all int, children before parents."""
     left, right = child_ids(tree)[::-1].T.tolist()
     # No list of pairs: the garbage collector would look at each of them.
-    return zip(range(tree.n_internal - 1, -1, -1), zip(left, right, strict=True), strict=True)
+    return zip(reversed(range(tree.n_internal)), zip(left, right, strict=True), strict=True)
 
 
 def identity(tree):
@@ -37,7 +37,7 @@ def replace_subtrees(tree, replacement):
     m = tree.n_internal
     if (replacement == identity(tree)).all():
         return tree
-    for node in range(m - 1, -1, -1):
+    for node in reversed(range(m)):
         replacement[node] = replacement[replacement[node]]
     children = replacement[child_ids(tree)]
     stays = np.zeros(2 * m + 1, dtype=bool)

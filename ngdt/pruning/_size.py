@@ -24,7 +24,7 @@ def prune_to_size(tree, error, n_leaves):
     n_leaves = min(n_leaves, tree.n_leaves)
     # By child id: the least error with at most 1, 2, ... leaves, up to the number below the node.
     least = {~leaf: each for leaf, each in enumerate(error[tree.n_internal:, None])}
-    for node in range(tree.n_internal - 1, -1, -1):
+    for node in reversed(range(tree.n_internal)):
         n_below = len(least[tree.children_left[node]]) + len(least[tree.children_right[node]])
         errors = least[node] = np.full(min(n_below, n_leaves), error[node])
         for extra in range(1, len(errors)):

@@ -99,7 +99,7 @@ class _Regrowth:
         limit = max(self.problem.limits.max_depth or 0, self.tree.max_depth)
         greedy = {}
         try:
-            for node in range(self.tree.n_internal - 1, -1, -1):
+            for node in reversed(range(self.tree.n_internal)):
                 if not self.problem.control.step(
                         1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees"):
                     break
