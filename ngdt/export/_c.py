@@ -96,7 +96,7 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     # Softmax comes after the mean of logits, or in the leaves if probabilities are averaged.
     softmax = code.SOFTMAX * (is_classifier and not exported.averages_probabilities)
     probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
-    products, product = _products(data, exported.trees[0].n_features)
+    products, product = _products(data, exported.n_features)
     return "".join([
         filled(code.HEAD), declarations, data.labels(exported.classes) if is_classifier else "",
         filled("".join(products)), data.text(), filled(code.DOT, product=filled(product)),
