@@ -26,7 +26,7 @@ wrong_X.loc[mistyped] *= 10
 # The dashed lines are trained with the right number, the others with the wrong one.
 #
 # - A wrong target moves the whole line of a linear regression, and a random forest nearby.
-#   Trees of ngdt leave it out: :ref:`estimator-data`.
+#   A tree of ngdt leaves it out, and warns: :ref:`estimator-data`.
 # - A wrong feature tilts the line. The trees hardly change: for them, it does not matter how far a
 #   patient is beyond the last split.
 

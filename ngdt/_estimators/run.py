@@ -12,7 +12,7 @@ from ngdt._estimators.display import watching
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._selection.sample import training_in_time
 from ngdt._training.control import Control, Deadline
-from ngdt._training.far_targets import FarTargets
+from ngdt._training.far_targets import FarTargets, warn_of_far_targets
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 from ngdt._util.validation import warn
@@ -83,6 +83,7 @@ class Run:
         problem, self.seconds_per_sample, self.drawn = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
         self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)
+        warn_of_far_targets(problem, self.fitted["_targets"])
         self.problem, self.far_targets = problem, FarTargets(problem, problem.near)
         return self.far_targets.near
 

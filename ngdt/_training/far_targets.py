@@ -7,6 +7,8 @@ from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
 from ngdt._training.problem import MIN_FAR
 from ngdt._training.shared_slopes import put_back, split_off
+from ngdt._util.numbers import count, format_number
+from ngdt._util.validation import warn
 
 # Leaves stay where at most this share of their targets are far: one may outweigh all others.
 MAX_SHARE = 1.0 - SHARE
@@ -93,6 +95,33 @@ class FarTargets:
         return np.bincount(
             self.near.apply(tree, samples),
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
+
+
+def warn_of_far_targets(problem, targets):
+    """Warn that training leaves far targets out, or changes them, if the problem has some.
+
+    Parameters
+    ----------
+    problem : Problem
+    targets : RegressionTargets or ClassTargets
+        The encoding of the targets.
+    """
+    near, samples = problem.near, problem.training_samples
+    is_far = (near.y != problem.y)[samples]
+    n_far = np.count_nonzero(is_far.any(axis=1))
+    if n_far == 0:
+        return
+    column = is_far.any(axis=0).argmax()
+    y, is_far = targets.decode(problem.y)[samples, column], is_far[:, column]
+    far, others = y[is_far], y[~is_far]
+    furthest = far[np.abs(far - np.median(others)).argmax()]
+    done = "left out" if n_far < MIN_FAR else (
+        "moved nearer, except in leaves of which they are more than a quarter")
+    be, was = ("is", "was") if n_far == 1 else ("are", "were")
+    warn(f"{n_far} of {count(len(samples), 'target')} {be} far from all others, such as "
+         f"{format_number(furthest)} (others: {format_number(others.min())} to "
+         f"{format_number(others.max())}), and {was} {done}. Correct what is wrong. For right "
+         "targets, train on logarithms of y, or take another loss, such as loss='absolute_error'")
 
 
 def _adapted(tree, before, problem, follows_few=True, leaf=None):

@@ -23,7 +23,7 @@ from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
-from ngdt._training.far_targets import MAX_SHARE
+from ngdt._training.far_targets import MAX_SHARE, warn_of_far_targets
 from ngdt._training.folds import problem_of
 from ngdt._training.problem import MIN_FAR
 from ngdt._util.validation import warn
@@ -188,6 +188,7 @@ class Reading:
             np.concatenate([each.sample_weight for each in drawn]), False, known)
         if is_auto(estimator.max_depth):    # as in memory without competing trees
             self.problem = self.problem.limited(max_depth=default_depth(self.problem))
+        warn_of_far_targets(self.problem, self.fitted["_targets"])
         self.fences, self.problem = self.problem._target_fences, self.problem.near
         # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)

@@ -18,6 +18,7 @@ from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import resolve_problem
 from ngdt._estimators.run import running
+from ngdt._training.far_targets import warn_of_far_targets
 from ngdt._util.numbers import count
 from ngdt._util.validation import (
     COUNT,
@@ -137,6 +138,7 @@ class DeepTree(HasParameters, BaseEstimator):
         sample_weight = check_weight(sample_weight, len(X))
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, False, None)
         problem = resolve_problem(self, X, targets, sample_weight, fitted["_targets"])
+        warn_of_far_targets(problem, fitted["_targets"])
         return problem.replace(control=control), fitted
 
     def _rows(self, X, reset=True):

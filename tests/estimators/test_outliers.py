@@ -197,6 +197,21 @@ def test_a_leaf_follows_five_far_targets_that_are_more_than_a_quarter(make, n_fa
             assert abs(far) < 3.0
 
 
+@pytest.mark.parametrize(("rows", "expected"), [
+    ([7], "1 of 200 targets is far from all others, such as -50 .*, and was left out"),
+    ([7, 9, 50], r"3 of 200 targets are far from all others, such as -50 \(others: -3.9 to 2.12\)"),
+    (np.arange(6), "6 of 200 targets are far .* and were moved nearer")])
+@pytest.mark.parametrize("make", [
+    lambda: ObliqueTreeRegressor(2, optimizer=None),
+    lambda: ObliqueForestRegressor(2, max_depth=2, init="info_gain", optimizer=None)])
+def test_far_targets_are_told(make, rows, expected):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 2)), random.normal(size=200)
+    y[rows] = -50.0
+    with pytest.warns(UserWarning, match=expected):
+        make().fit(X, y)
+
+
 @pytest.mark.parametrize("first_is_gross", [False, True])
 @pytest.mark.parametrize("make", [
     ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(2, bootstrap=False, **params)])

@@ -165,8 +165,10 @@ def test_few_far_targets_turn_no_splits_and_move_no_leaves(optimizer):
     far = y.copy()
     far[np.flatnonzero(X[:, 0] > X[:, 1] + 1.0)[:3]] += 1000.0
     model = ObliqueTreeRegressor(
-        3, optimizer=optimizer, validation_fraction=None, random_state=0).fit(
-        da.from_array(X, chunks=(300, 2)), da.from_array(far, chunks=300)).in_memory()
+        3, optimizer=optimizer, validation_fraction=None, random_state=0)
+    with pytest.warns(UserWarning, match="3 of 900 targets are far from all others"):
+        model.fit(da.from_array(X, chunks=(300, 2)), da.from_array(far, chunks=300))
+    model = model.in_memory()
     leaf, predicted = model.apply(X), model.predict(X)
     assert np.abs(predicted - y)[X[:, 0] < X[:, 1] - 0.3].mean() < 0.2
     near = np.minimum(far, y.max())     # at the fence
