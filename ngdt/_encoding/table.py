@@ -283,9 +283,10 @@ class Table:
                     "Give it strings or numbers, as in training") from error
             found.append(entries)
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
+                known = next((each for each in categories.feature if each is not None), None)
                 unknown.append(f"{percent(float(is_unknown.mean()))} of column {self.names[j]!r}, "
-                               f"such as {values[is_unknown.argmax()]!r}, unlike "
-                               f"{next(iter(categories.feature), None)!r} in training")
+                               f"such as {values[is_unknown.argmax()]!r}, unlike {known!r} in "
+                               "training")
         if unknown and name is not None:
             warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "

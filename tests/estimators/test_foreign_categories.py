@@ -47,6 +47,13 @@ def test_few_unknown_categories_of_many(fitted, sex):
         fitted.predict(frame(sex))
 
 
+def test_texts_are_compared_with_a_text_of_training():
+    notes = np.where(np.arange(40) % 4, None, [f"note {k}" for k in range(40)])
+    model = ObliqueTreeClassifier(optimizer=None).fit(frame(SEX).assign(note=notes), Y)
+    with pytest.warns(UserWarning, match="column 'note', such as 'other', unlike 'note 0' in"):
+        model.predict(frame(SEX).assign(note="other"))
+
+
 def test_one_warning_for_all_columns():
     two = frame(SEX).assign(city=["Rome", "Oslo", "Lima", "Bern"] * 10)
     model = ObliqueTreeClassifier(optimizer=None).fit(two, Y)
