@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -19,6 +19,7 @@ from ngdt._core.winsorize import (
     REACH,
     SHARE,
     fences,
+    target_fences,
     winsorized,
 )
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
@@ -59,6 +60,16 @@ def test_fences_are_those_of_repeated_samples(column, gap):
     found = fences(x[:, None], weight.astype(float), gap)
     expected = brute_force(np.repeat(x, weight), gap=gap)
     np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-12, atol=1e-12)
+
+
+@given(columns(st.integers(-6, 6).map(float)), st.floats(-10.0, 10.0), st.floats(0.1, 10.0))
+@example((np.array([0.0, 2.0, 3.0]), np.array([1, 3, 4])), 0.2, 0.7)
+def test_far_targets_are_the_same_in_all_units(column, center, scale):
+    y, weight = column
+    y = np.repeat(y, np.maximum(weight, np.arange(len(y)) == 0))
+    found = [(each < low) | (each > high) for each in (y, (y - center) / scale)
+             for low, high in [target_fences(each[:, None], np.ones(len(y)))]]
+    np.testing.assert_array_equal(*found)
 
 
 @given(columns(st.integers(-40, 40).map(float)), st.sampled_from([OF_FEATURES, OF_TARGETS, None]))
