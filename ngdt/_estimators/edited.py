@@ -107,9 +107,9 @@ class EditsTree:
     def _fitted_to(self, problem, fitted):
         """A copy whose leaves are fitted to a problem, with attributes that depend on X and y."""
         before = fitted["_targets"].scale_leaf_values(self.tree_, problem.loss)
-        samples = problem.training_samples
-        n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
-        is_empty, near = n_samples == 0, problem.near
+        near = problem.near
+        samples = near.training_samples     # a leaf of far targets that are left out is empty, too
+        is_empty = np.bincount(near.apply(before, samples), minlength=before.n_leaves) == 0
         if before.slopes is None or (problem.directions is not None and is_empty.any()):
             # With other slopes, leaves without samples that share them would predict otherwise.
             constant, rest = split_off(before, near)
