@@ -292,6 +292,16 @@ def test_a_far_target_turns_no_splits_and_moves_no_leaf(init, diabetes):
     np.testing.assert_array_equal(*reached)
 
 
+def test_a_far_target_has_no_leaf_of_its_own():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), random.normal(size=60)
+    X[0], y[0] = 8.0, 1e4
+    for seed in range(20):
+        leaf = DeepTreeRegressor(
+            max_depth=3, init="balanced", optimizer=None, random_state=seed).fit(X, y).apply(X)
+        assert (leaf == leaf[0]).sum() > 1
+
+
 @pytest.mark.parametrize("limits", [{"max_depth": 1}, {"max_leaf_nodes": 3}])
 @pytest.mark.parametrize("init", ["greedy", "balanced"])
 def test_limits(limits, init, halves):

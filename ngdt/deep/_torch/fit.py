@@ -146,7 +146,9 @@ def _hardened(functions, children, problem, inputs):
 
 
 def _with_leaves(tree, leaf, problem):
-    """Fit the leaf values of a tree, and remove leaves that no training sample reaches."""
-    reached, near = np.bincount(leaf, minlength=tree.n_leaves) > 0, problem.near
-    tree = near.refit_leaves(tree, leaf[near.sample_weight[problem.training_samples] > 0])
+    """Fit the leaf values of a tree, and remove leaves that no near training sample reaches."""
+    near = problem.near
+    near_leaf = leaf[near.sample_weight[problem.training_samples] > 0]
+    reached = np.bincount(near_leaf, minlength=tree.n_leaves) > 0
+    tree = near.refit_leaves(tree, near_leaf)
     return keep_reached(FarTargets(problem, near).restore(tree, leaf), reached)
