@@ -139,6 +139,12 @@ class ObliqueBoostingRegressor(
         if not (first.n_estimators and second.n_estimators):
             return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
         _fit(first, X, y, sample_weight, groups)
+        with warnings.catch_warnings():     # the first one has warned, others fit residuals
+            warnings.filterwarnings("ignore", ".* far from all others")
+            return self._fit_second(whole, first, second, X, y, sample_weight, groups)
+
+    def _fit_second(self, whole, first, second, X, y, sample_weight, groups):
+        """Train the second forest, and keep it, or one forest of all trees."""
         targets, missed, weight, in_time = _fit_near(first, X, y, sample_weight, groups)
         if not in_time:
             return self._set_fitted([first])

@@ -1,6 +1,7 @@
 """Boosting: a forest, and a second one that corrects it."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -295,3 +296,15 @@ def test_far_targets_are_left_to_the_first_forest():
         clone(FOREST).set_params(n_estimators=30), random_state=0).fit(X, y).estimators_
     assert np.abs(first.predict(X)).max() > 1e3
     assert np.abs(second.predict(X)).max() < 10.0   # it was 7000
+
+
+@pytest.mark.parametrize("rows", [[], [3, 50, 90, 170, 210, 250]])
+def test_far_targets_are_told_once_and_residuals_never(rows):
+    random = np.random.default_rng(0)
+    X = random.random((300, 4))
+    y = 100.0 * X[:, 0] + random.normal(size=300) + 3.0 * random.standard_t(2, 300)
+    y[rows] = 1e6
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, y)
+    assert [str(each.message)[:17] for each in found] == ["6 of 300 targets "] * bool(rows)
