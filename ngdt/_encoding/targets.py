@@ -337,8 +337,9 @@ class RegressionTargets:
                 "deviations away: divide the weights by the largest of them")
 
     def decode(self, y):
-        """Targets in the units of y."""
-        return y * self.scale + self.center
+        """Targets in the units of y; one that is zero but for rounding errors becomes zero."""
+        decoded = y * self.scale + self.center
+        return np.where(np.abs(decoded) <= ROUNDING * np.abs(self.center), 0.0, decoded)
 
     def scale_leaf_values(self, tree, loss):
         """Convert the leaf values of a tree from the units of y to the units of the loss."""
@@ -349,13 +350,7 @@ class RegressionTargets:
     def unscale_leaf_values(self, tree, loss):
         """Convert the leaf values of a tree from the units of the loss to the units of y."""
         return _rescaled(
-            _without_idle_slopes(tree), lambda values: self._decode_sums(loss.decode(values)),
-            self.scale)
-
-    def _decode_sums(self, values):
-        """Decode sums; a sum that is zero but for rounding errors becomes zero."""
-        decoded = self.decode(values)
-        return np.where(np.abs(decoded) <= ROUNDING * np.abs(self.center), 0.0, decoded)
+            _without_idle_slopes(tree), lambda values: self.decode(loss.decode(values)), self.scale)
 
     def scale_impurity(self, decrease, loss):
         """Convert a decrease of the mean loss, averaged over targets, to the units of training.

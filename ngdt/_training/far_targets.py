@@ -7,7 +7,7 @@ from ngdt._core.winsorize import SHARE
 from ngdt._training.monotone import monotone_leaves_beside
 from ngdt._training.problem import MIN_FAR
 from ngdt._training.shared_slopes import put_back, split_off
-from ngdt._util.numbers import count, format_number
+from ngdt._util.numbers import count, format_value
 from ngdt._util.validation import warn
 
 # Leaves stay where at most this share of their targets are far: one may outweigh all others.
@@ -119,8 +119,8 @@ def warn_of_far_targets(problem, targets):
         "moved nearer, except in leaves of which they are more than a quarter")
     be, was = ("is", "was") if n_far == 1 else ("are", "were")
     warn(f"{n_far} of {count(len(samples), 'target')} {be} far from all others, such as "
-         f"{format_number(furthest)} (others: {format_number(others.min())} to "
-         f"{format_number(others.max())}), and {was} {done}. Correct what is wrong. For right "
+         f"{format_value(furthest)} (others: {format_value(others.min())} to "
+         f"{format_value(others.max())}), and {was} {done}. Correct what is wrong. For right "
          "targets, train on logarithms of y, or take another loss, such as loss='absolute_error'")
 
 

@@ -212,6 +212,15 @@ def test_far_targets_are_told(make, rows, expected):
         make().fit(X, y)
 
 
+@pytest.mark.parametrize(("center", "expected"), [
+    (0, r"such as 50000 \(others: 0 to 39\)"),
+    (10**9, r"such as 1000050000 \(others: 1000000000 to 1000000039\)")])
+def test_far_targets_are_told_as_the_table_has_them(center, expected):
+    y = center + np.r_[np.zeros(110), np.arange(1, 40), 50_000]
+    with pytest.warns(UserWarning, match=expected):
+        ObliqueTreeRegressor(2, optimizer=None).fit(np.arange(150.0)[:, None], y)
+
+
 @pytest.mark.parametrize("first_is_gross", [False, True])
 @pytest.mark.parametrize("make", [
     ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(2, bootstrap=False, **params)])
