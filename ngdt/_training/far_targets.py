@@ -97,7 +97,7 @@ class FarTargets:
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
 
 
-def warn_of_far_targets(problem, targets):
+def warn_of_far_targets(problem, targets, leaves_out=True):
     """Warn that training leaves far targets out, or changes them, if the problem has some.
 
     Parameters
@@ -105,6 +105,8 @@ def warn_of_far_targets(problem, targets):
     problem : Problem
     targets : RegressionTargets or ClassTargets
         The encoding of the targets.
+    leaves_out : bool, default=True
+        Whether fewer than `MIN_FAR` are left out, and not moved as more are.
     """
     near, samples = problem.near, problem.training_samples
     is_far = (near.y != problem.y)[samples]
@@ -115,8 +117,9 @@ def warn_of_far_targets(problem, targets):
     y, is_far = targets.decode(problem.y)[samples, column], is_far[:, column]
     far, others = y[is_far], y[~is_far]
     furthest = far[np.abs(far - np.median(others)).argmax()]
-    done = "left out" if n_far < MIN_FAR else (
-        "moved nearer, except in leaves of which they are more than a quarter")
+    done = "moved nearer, except in leaves of which they are more than a quarter"
+    if n_far < MIN_FAR:
+        done = "left out" if leaves_out else "moved nearer"
     be, was = ("is", "was") if n_far == 1 else ("are", "were")
     warn(f"{n_far} of {count(len(samples), 'target')} {be} far from all others, such as "
          f"{format_value(furthest)} (others: {format_value(others.min())} to "

@@ -188,7 +188,8 @@ class Reading:
             np.concatenate([each.sample_weight for each in drawn]), False, known)
         if is_auto(estimator.max_depth):    # as in memory without competing trees
             self.problem = self.problem.limited(max_depth=default_depth(self.problem))
-        warn_of_far_targets(self.problem, self.fitted["_targets"])
+        # Blocks do not know how many there are in all.
+        warn_of_far_targets(self.problem, self.fitted["_targets"], leaves_out=False)
         self.fences, self.problem = self.problem._target_fences, self.problem.near
         # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
