@@ -13,7 +13,7 @@ from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._estimators.summary import noun_of
 from ngdt._inspection.captions import captions_of
-from ngdt._training.far_targets import FarTargets
+from ngdt._training.far_targets import FarTargets, warn_of_far_targets
 from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult, empty_history
 from ngdt._training.shared_slopes import constant_of, put_back, split_off
@@ -102,7 +102,9 @@ class EditsTree:
     def _refitted(self, X, y, sample_weight):
         """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
         check_is_fitted(self)
-        return self._fitted_to(*self._checked_problem(X, y, sample_weight, resume=True))
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume=True)
+        warn_of_far_targets(problem, fitted["_targets"])
+        return self._fitted_to(problem, fitted)
 
     def _fitted_to(self, problem, fitted):
         """A copy whose leaves are fitted to a problem, with attributes that depend on X and y."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._encoding.check_targets import check_targets
 from ngdt._encoding.targets import RegressionTargets
 from ngdt._estimators.edited import described_in_order
+from ngdt._training.far_targets import warn_of_far_targets
 from ngdt._util.validation import check_weight
 from ngdt.losses import SquaredLoss
 from ngdt.pruning._member import HeldOut, Member
@@ -23,6 +24,7 @@ class PrunesForest:
         check_is_fitted(self)
         refitted = copy(self)
         problem, fitted = self.estimators_[0]._checked_problem(X, y, sample_weight, resume=True)
+        warn_of_far_targets(problem, fitted["_targets"])
         refitted._set_trees(fitted, [each._fitted_to(problem, fitted) for each in self])
         return refitted
 

@@ -98,6 +98,7 @@ def refit_leaves(model, X, y, *, sample_weight=None):
     -----
     Constant leaves get the best values for the loss. If the tree has linear leaves, `LinearLeaves`
     fits all leaves: the one at the end of `optimizer`, or `leaf`, with limits if they had them.
+    :ref:`Outliers in y <estimator-data>` count as in `fit`.
     With `monotonic_cst`, all leaves get the nearest monotone values, also without samples, and
     linear leaves keep the slopes that they share, unless samples reach all leaves.
     Limits of the training, such as `min_samples_leaf`, are not enforced.

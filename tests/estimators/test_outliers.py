@@ -1,9 +1,12 @@
 """Three rows with gross errors, and values of any size: what they may change."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_friedman1
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
@@ -207,9 +210,11 @@ def test_a_leaf_follows_five_far_targets_that_are_more_than_a_quarter(make, n_fa
 def test_far_targets_are_told(make, rows, expected):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 2)), random.normal(size=200)
+    model = make().fit(X, y)
     y[rows] = -50.0
-    with pytest.warns(UserWarning, match=expected):
-        make().fit(X, y)
+    for refit in (clone(model).fit, partial(refit_leaves, model)):
+        with pytest.warns(UserWarning, match=expected):
+            refit(X, y)
 
 
 @pytest.mark.parametrize(("center", "expected"), [
