@@ -151,7 +151,7 @@ class Reading:
         """
         (targets, moments), sums = self.units, found.sums
         n_far, far_weight = found.far
-        follows = (n_far.sum() >= MIN_FAR) & (far_weight > MAX_SHARE * sums.weight)
+        follows = (n_far >= MIN_FAR) & (far_weight > MAX_SHARE * sums.weight)
         result = replace(result, tree=choose_leaves(
             follows, sums.fit_leaves(result.tree), result.tree))
         count = sums.count.sum(axis=0)

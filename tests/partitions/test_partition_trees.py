@@ -178,7 +178,7 @@ def test_few_far_targets_turn_no_splits_and_move_no_leaves(optimizer):
 
 
 @pytest.mark.parametrize("n_far", [4, 6])
-def test_a_leaf_follows_five_far_targets_that_are_more_than_a_quarter(n_far):
+def test_a_leaf_follows_five_far_targets_that_are_most_of_its_targets(n_far):
     X, y = np.arange(210.0)[:, None], np.random.default_rng(0).normal(size=210)
     y[-n_far:] += 1e6
     stump = ngdt.Tree([[1.0]], [199.5], [~0], [~1], np.zeros((2, 1)))
