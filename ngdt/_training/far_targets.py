@@ -1,4 +1,4 @@
-"""Training without far targets, which leaves follow before and after it where these are many."""
+"""Training without far targets, which leaves follow afterwards where most are far."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class FarTargets:
         return self._start
 
     def restore(self, tree, leaf=None):
-        """A trained tree, whose leaves follow far targets where these are many.
+        """A trained tree, whose leaves follow far targets where most are far.
 
         Parameters
         ----------
@@ -70,11 +70,12 @@ class FarTargets:
         is_given = tree == self._start
         if self.problem.directions is None:
             return self._given if is_given else _adapted(
-                tree, self.near, self.problem, False, leaf)
+                tree, self.near, self.problem, follows_few=False, leaf=leaf)
         start = self._given if is_given else tree
         constant, near = split_off(start, self.near)
         problem = near if self.near is self.problem else split_off(start, self.problem)[1]
-        moved = constant if is_given else _adapted(constant, near, problem, False)
+        moved = constant if is_given else _adapted(
+            constant, near, problem, follows_few=False)
         found = monotone_leaves_beside(constant, near, moved, problem)
         return start if found is constant else self._including(put_back(found, start), constant)
 
