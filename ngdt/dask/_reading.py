@@ -138,7 +138,7 @@ class Reading:
         return self.fitted["_targets"], self.moments
 
     def described(self, result, found):
-        """Fitted attributes that depend on the tree, whose leaves follow far targets if many.
+        """Fitted attributes that depend on the tree; leaves follow far targets where most are far.
 
         Parameters
         ----------
