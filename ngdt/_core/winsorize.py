@@ -28,7 +28,7 @@ FEW = 0.1
 
 
 class Gap(NamedTuple):
-    """What ends a tail, which leads from the near values to the furthest.
+    """Least gap that ends a tail: the values that lead from the near ones to the furthest.
 
     A value beyond it is more than `of_last` times as far from the median as the value before, and
     more than `of_share` times as far as `SHARE` of the values. The fence is the value before.

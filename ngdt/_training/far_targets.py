@@ -12,7 +12,7 @@ from ngdt._util.validation import warn
 # Leaves stay where at most this share of their targets are far, or fewer than `MIN_FAR`. Of twelve
 # errors in 1000 rows, two are more than a quarter of some small leaf: with leaves that followed any
 # quarter, R2 of the default on friedman1 was below -5 (three draws), and now it is 0.86.
-MAX_SHARE = 0.5
+_MAX_SHARE = 0.5
 
 
 class FarTargets:
@@ -99,6 +99,21 @@ class FarTargets:
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
 
 
+def follows(n_far, far_weight, weight, least=MIN_FAR):
+    """Return which leaves follow far targets, ndarray of bool of shape (n_leaves,).
+
+    Parameters
+    ----------
+    n_far, far_weight : ndarray of shape (n_leaves,)
+        Number and weight of the samples with far targets in each leaf.
+    weight : ndarray of shape (n_leaves,)
+        Weight of all samples in each leaf.
+    least : int, default=5
+        Least number of far targets.
+    """
+    return (n_far >= least) & (far_weight > _MAX_SHARE * weight)
+
+
 def warn_of_far_targets(problem, targets, leaves_out=True):
     """Warn that training leaves far targets out, or changes them, if the problem has some.
 
@@ -166,7 +181,8 @@ def _adapted(tree, before, problem, follows_few=True, leaf=None):
     shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
                       for each in moved.T], axis=1)
     if not follows_few:
-        share = np.bincount(leaf, weight * is_moved, tree.n_leaves) / total
-        shift[(np.bincount(leaf, is_moved, tree.n_leaves) < least) | (share <= MAX_SHARE)] = 0.0
+        n_far, far_weight = (
+            np.bincount(leaf, each, tree.n_leaves) for each in (is_moved, weight * is_moved))
+        shift[~follows(n_far, far_weight, total, least)] = 0.0
     ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
     return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)

@@ -23,9 +23,8 @@ from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
-from ngdt._training.far_targets import MAX_SHARE, warn_of_far_targets
+from ngdt._training.far_targets import follows, warn_of_far_targets
 from ngdt._training.folds import problem_of
-from ngdt._training.problem import MIN_FAR
 from ngdt._util.validation import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of, sent
 from ngdt.dask._training import ROUNDS, Partitions
@@ -150,10 +149,8 @@ class Reading:
         dict
         """
         (targets, moments), sums = self.units, found.sums
-        n_far, far_weight = found.far
-        follows = (n_far >= MIN_FAR) & (far_weight > MAX_SHARE * sums.weight)
         result = replace(result, tree=choose_leaves(
-            follows, sums.fit_leaves(result.tree), result.tree))
+            follows(*found.far, sums.weight), sums.fit_leaves(result.tree), result.tree))
         count = sums.count.sum(axis=0)
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.problem.loss), moments.mean, moments.std,
