@@ -7,7 +7,7 @@ from ngdt._core.scaling import MAX_SOFT_FEATURES
 from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import has_few_samples
-from ngdt._methods.linear_leaves.models import node_type
+from ngdt._methods.linear_leaves.models import takes_linear_leaves
 from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
 from ngdt._selection.candidates import (
     CONSTANT,
@@ -34,14 +34,22 @@ def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
     p = len(problem.varying) if n_columns is None else n_columns
     finish = (leaves.linear,) if leaves.kind == "linear" else ()
     if problem.directions is not None:
-        return for_small_weights(_monotone_candidates(problem, p, finish), problem)
-    if problem.loss.is_classifier:
+        found = _monotone_candidates(problem, p, finish)
+    elif problem.loss.is_classifier:
         found = _class_candidates(problem, p, finish)
     else:
         found = _regression_candidates(problem, p, leaves, finish)
-    if leaves.kind != "constant" and node_type(problem.loss) is not None:
+    if problem.directions is None and leaves.kind != "constant" and takes_linear_leaves(problem):
         found += _linear_candidates(problem, leaves)
+    if not predicts_means(problem.loss):
+        # There is no trial. Both in equal shares were better than either one, or nearly as good.
+        found = [each for each in found if each.name in ("tao", "model tree")]
     return for_small_weights(found, problem)
+
+
+def predicts_means(loss):
+    """Return whether predictions are means, which squared errors judge."""
+    return loss.is_classifier or loss.is_squared or loss.has_log_link
 
 
 def _linear_candidates(problem, leaves):
@@ -91,7 +99,7 @@ def _regression_candidates(problem, p, leaves, finish):
     tao = _tao(problem, p)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
-    elif leaves.kind == "constant" or node_type(problem.loss) is None:
+    elif leaves.kind == "constant" or not takes_linear_leaves(problem):
         # The loss of regression is not bounded by q, and gained nothing by steeper routing.
         annealed = Annealed(**_soft_options(problem, p))
         soft = Candidate("annealed", RandomComplete(), (annealed, *finish))

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._forest import policy
+from ngdt._forest.candidates import predicts_means
 from ngdt._forest.sampling import number_of_units
 from ngdt._forest.training import Growth
 from ngdt._selection.policy import MANY_SAMPLES
@@ -53,15 +54,16 @@ def compete(growth, kinds, sampling, seeds, previous):
 def _tried(growth, kinds, sampling, seeds):
     """Errors and shares of the kinds, by name; without a trial, the first kind has all trees.
 
-    None if training has ended within the trial, whose trees are then those of the forest.
+    Where predictions are no means, kinds have equal shares. None if training has ended within the
+    trial, whose trees are then those of the forest.
     """
     # One far target in a leaf would decide which kind has less error.
     problem, n_trees, loss = growth.problem.near, len(seeds), growth.problem.loss
     first_alone = {}, {next(iter(kinds)): 1.0}
-    # The squared error judges predictions that are means.
-    is_mean = loss.is_classifier or loss.is_squared or loss.has_log_link
-    if n_trees < policy.MIN_TREES or not is_mean:
+    if n_trees < policy.MIN_TREES:
         return first_alone
+    if not predicts_means(loss):        # squared errors do not judge them
+        return {}, dict.fromkeys(kinds, 1 / len(kinds))
     drawn = draw(problem, min(
         policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
     folds = fold_samples(drawn)

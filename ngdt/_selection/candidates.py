@@ -9,7 +9,7 @@ from scipy import sparse
 from ngdt._core.scaling import MAX_SOFT_FEATURES, MIN_SPARSE_FEATURES
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
-from ngdt._methods.linear_leaves.models import node_type
+from ngdt._methods.linear_leaves.models import node_type, takes_linear_leaves
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._selection import policy
 from ngdt._selection.sample import most_to_compare_on, unit_of_weights
@@ -37,7 +37,7 @@ def default_candidates(problem, leaves=CONSTANT):
     """The trees that compete by default, list of `Candidate`, the preferred one first."""
     if leaves.kind == "linear":
         leaves.linear.check(problem)
-    if node_type(problem.loss) is None:
+    if not takes_linear_leaves(problem):
         leaves = CONSTANT
     of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
     return for_small_weights(of_task(problem, leaves), problem)

@@ -475,7 +475,9 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(4001, p=501, loss="squared_error"), "linear", ["linear"]),
     (table(9000, p=334, loss="squared_error"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared_error"), "linear", LINEAR),
-    (table(100, loss="huber"), "auto", [*REGRESSION, SHRUNK, "pruned"]),
+    (table(100, loss="huber"), "auto", [*LINEAR, "pruned"]),
+    (table(100, loss="quantile"), "linear", LINEAR),
+    (table(100, loss="poisson"), "auto", [*REGRESSION, SHRUNK, "pruned"]),
     (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=6", PRUNED]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
     (table(2000, p=150), "auto", [LOGISTIC[0], *names(table(2000, p=150))]),
@@ -523,8 +525,10 @@ def test_leaves_are_clipped_only_if_they_are_to_be(name, monkeypatch):
 
 def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
-        ObliqueTreeRegressor(leaf="linear", loss="absolute_error").fit(X, y)
+    with pytest.raises(ValueError, match="linear leaves minimise the squared, absolute"):
+        ObliqueTreeRegressor(leaf="linear", loss="poisson").fit(X, y)
+    with pytest.raises(ValueError, match="linear leaves minimise the squared loss, but"):
+        ObliqueTreeRegressor(leaf="linear", loss="huber", monotonic_cst=[1] * 10).fit(X, y)
 
 
 def test_linear_leaves_win_where_targets_are_linear():

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_poisson_deviance
 from sklearn.tree import DecisionTreeRegressor
 
 from helpers import in_nightly
 from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor, Tree
-from ngdt.losses import LOSSES, PoissonLoss, QuantileLoss
+from ngdt.losses import LOSSES, PoissonLoss, QuantileLoss, get_loss
 from ngdt.optimizers import (
     GTO,
     OPTIMIZERS,
@@ -49,8 +50,9 @@ def with_outliers(X, y):
     "optimizer", [None, "auto", *(name for name in OPTIMIZERS if name != GTO.name)])
 def test_every_loss_works_with_every_optimizer(name, optimizer):
     X, y = counts(100)
-    refusals = {LinearLeaves.name: "linear leaves minimise the squared loss",
-                CutLeaves.name: r"CutLeaves\(\) is for classes and the squared loss"}
+    refusals = {CutLeaves.name: r"CutLeaves\(\) is for classes and the squared loss"}
+    if name == "poisson":
+        refusals[LinearLeaves.name] = "linear leaves minimise the squared, absolute"
     if optimizer in refusals and name != "squared_error":
         with pytest.raises(ValueError, match=refusals[optimizer]):
             ObliqueTreeRegressor(
@@ -113,6 +115,40 @@ def test_a_quantile_covers_its_share(quantile, optimizer):
     loss, trivial = (mean_pinball_loss(y[600:], each, alpha=quantile)
                      for each in (predicted, constant))
     assert loss < 0.95 * trivial
+
+
+@pytest.mark.parametrize("loss", [
+    "absolute_error", "huber", QuantileLoss(0.9), *in_nightly([QuantileLoss(0.1)])], ids=str)
+def test_slopes_are_followed_by_few_leaves(loss):
+    """A tree of the same size with constant leaves makes some twice the loss."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(900, 3))
+    y = 3.0 * np.abs(X[:, 0]) + X[:, 1] + 0.3 * rng.exponential(size=900)
+    trees = [ObliqueTreeRegressor(max_leaf_nodes=4, loss=loss, leaf=leaf, random_state=0).fit(
+        X[:300], y[:300]) for leaf in ("auto", "constant")]
+    assert trees[0].tree_.slopes is not None
+    loss = get_loss(loss)
+    ours, constant = (loss.value(each.predict(X[300:])[:, None], y[300:, None]).mean()
+                      for each in trees)
+    assert ours < 0.6 * constant
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", QuantileLoss(0.9)], ids=str)
+def test_linear_leaves_of_sparse_data_and_of_other_units(loss):
+    """CSR matrices are as dense ones; units of weights do not matter, those of y only for y."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * (rng.random((60, 3)) < 0.5)
+    y, weight = np.abs(X[:, 0]) + 0.1 * rng.normal(size=60), rng.integers(1, 3, 60)
+    tree = ObliqueTreeRegressor(
+        2, loss=loss, leaf=LinearLeaves(penalty=1.0), init="info_gain", optimizer=LinearLeaves(
+            penalty=1.0), validation_fraction=None, standardize=False)
+    expected = tree.fit(X, y, sample_weight=weight).predict(X)
+    assert tree.tree_.slopes is not None
+    assert_allclose(tree.fit(X, y, sample_weight=4 * weight).predict(X), expected, atol=1e-9)
+    assert_allclose(tree.fit(sparse.csr_matrix(X), y, sample_weight=weight).predict(X), expected,
+                    atol=1e-9)
+    assert_allclose(tree.fit(X, 1e6 * y + 5.0, sample_weight=weight).predict(X),
+                    1e6 * expected + 5.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("optimizer", ["tao", *in_nightly(["auto"])])

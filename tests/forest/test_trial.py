@@ -191,7 +191,7 @@ def test_default_kinds_of_regression():
     assert constant.init.initialize(problem).n_leaves == 1
     penalised = forest_candidates(problem, Leaves("auto", LinearLeaves(penalty=3.0)))[1]
     assert penalised.optimizers[-1].penalty == 3.0
-    for leaf, loss in (("constant", "squared_error"), ("auto", "absolute_error")):
+    for leaf, loss in (("constant", "squared_error"), ("auto", "poisson")):
         soft = forest_candidates(make_problem(X, y, loss), Leaves(leaf))[1]
         assert [type(each) for each in soft.optimizers] == [Annealed]
         assert soft.optimizers[0].leaf == "constant"
@@ -205,7 +205,7 @@ def test_default_kinds_of_regression():
     (30, 501, "auto", "log_loss", False), (30, 501, "linear", "log_loss", True),
     (2000, 124, "auto", "log_loss", True), (2000, 125, "auto", "log_loss", False),
     (30, 25, "auto", "squared_error", True), (30, 25, "constant", "squared_error", False),
-    (30, 25, "auto", "absolute_error", False), (2000, 128, "auto", "squared_error", True),
+    (30, 25, "auto", "poisson", False), (2000, 128, "auto", "squared_error", True),
     (30, 501, "auto", "squared_error", False)])
 def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
@@ -219,7 +219,8 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
 
 @pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
     (30, 25, "auto", "squared_error", True), (30, 25, "linear", "squared_error", True),
-    (30, 25, "constant", "squared_error", False), (30, 25, "auto", "huber", False),
+    (30, 25, "constant", "squared_error", False), (30, 25, "auto", "huber", True),
+    (30, 25, "auto", "poisson", False),
     (4000, 501, "auto", "squared_error", True), (4001, 501, "auto", "squared_error", False)])
 def test_model_trees_compete_where_they_are_fast(n, p, leaf, loss, is_there):
     problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
@@ -413,8 +414,19 @@ def test_few_trees_are_of_the_first_kind(forest, kinds, iris):
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber"])
 def test_losses_that_do_not_predict_means_have_no_trial(loss, kinds, iris):
     model = ObliqueForestRegressor(9, loss=loss, random_state=0).fit(*iris)
-    assert model.candidates_["candidate"] == ["bad"]
-    assert model.candidates_["n_trees"] == [9]
+    assert model.candidates_["candidate"] == ["bad", "good"]
+    assert model.candidates_["n_trees"] == [5, 4]
+    assert np.isnan(model.candidates_["error"]).all()
+
+
+@pytest.mark.parametrize(("leaf", "directions", "expected"), [
+    ("auto", None, ["tao", "model tree"]), ("constant", None, ["tao"]),
+    ("linear", None, ["tao", "model tree"]), ("auto", [1, 0], ["tao"])])
+def test_kinds_of_losses_that_do_not_predict_means(leaf, directions, expected):
+    problem = make_problem(
+        np.zeros((30, 2)), np.arange(30.0), "huber",
+        directions=None if directions is None else np.array(directions))
+    assert [each.name for each in forest_candidates(problem, Leaves(leaf))] == expected
 
 
 @pytest.mark.usefixtures("few_trial_trees")

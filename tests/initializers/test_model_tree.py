@@ -452,10 +452,13 @@ def test_limits_of_trees_for_classes():
     assert fit_classes(X, y, min_samples_leaf=100).n_node_samples_.min() >= 100
 
 
+@pytest.mark.parametrize("loss", ["log_loss", "absolute_error"])
 @pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])
-def test_the_pruned_tree_has_the_least_cost(alpha):
+def test_the_pruned_tree_has_the_least_cost(alpha, loss):
     X, y = broken_line(200)
-    grown = unpruned(make_problem(X, y, max_depth=3))
+    # Costs are in units of the loss of the best constant: the mean deviation from the median.
+    alpha *= 1.0 if loss == "log_loss" else 0.5
+    grown = unpruned(make_problem(X, y, loss, max_depth=3), 1.0 if loss != "log_loss" else None)
     m, losses = grown.tree.n_internal, grown.models.losses[:, 0]
     children = child_ids(grown.tree)
 
@@ -465,7 +468,8 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
         return min(losses[node] + alpha, below)
 
     sequence = grown._sequences[0]
-    tops = np.unique(grown._tops(sequence.is_leaf_after(grown._n_steps(alpha, 0))))
+    tops = np.unique(grown._tops(sequence.is_leaf_after(
+        grown._n_steps(alpha / grown._unit, 0))))
     if np.isinf(alpha):
         assert tops.tolist() == [0]
     else:

@@ -248,8 +248,8 @@ def test_other_losses_are_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="minimise the log loss, but loss=BoundedLoss"):
         ObliqueTreeClassifier(1, loss=BoundedLoss(), optimizer=LinearLeaves()).fit(X, y)
-    with pytest.raises(ValueError, match="minimise the squared loss"):
-        ObliqueTreeRegressor(1, loss="huber", optimizer=LinearLeaves()).fit(X, y)
+    with pytest.raises(ValueError, match="minimise the squared, absolute, quantile or Huber loss"):
+        ObliqueTreeRegressor(1, loss="poisson", optimizer=LinearLeaves()).fit(X, y)
 
 
 def test_many_classes_without_samples_in_a_node_share_a_step(monkeypatch):

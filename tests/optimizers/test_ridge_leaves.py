@@ -12,20 +12,23 @@ from sklearn.linear_model import Ridge
 from helpers import complete_tree, dense, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import child_ids
+from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._methods.linear_leaves import ridge
 from ngdt._methods.linear_leaves.models import ScaledSamples
-from ngdt._methods.linear_leaves.ridge import RidgeNode, Sums
+from ngdt._methods.linear_leaves.ridge import LocationNode, RidgeNode, Sums
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
-from ngdt.losses import SquaredLoss
+from ngdt.losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
 
 FORMS = {"dense": np.ascontiguousarray, "csr": sparse.csr_matrix}
+# Of the difference between target and prediction.
+LOSSES = SquaredLoss(), AbsoluteLoss(), QuantileLoss(0.9), HuberLoss(0.5)
 
 
 @st.composite
-def regression_problems(draw):
+def regression_problems(draw, losses=LOSSES[:1]):
     """Problems of a few samples, with weights, several targets and more features than samples."""
     seed, n = draw(st.integers(0, 2**32 - 1)), draw(st.integers(1, 40))
     p, k = draw(st.integers(1, 12)), draw(st.integers(1, 2))
@@ -36,7 +39,7 @@ def regression_problems(draw):
     y = X @ random.normal(size=(p, k)) / 100.0 + random.normal(size=(n, k))
     weight = random.integers(0, 3, n) + (np.arange(n) == 0) if draw(st.booleans()) else np.ones(n)
     X = FORMS[draw(st.sampled_from(sorted(FORMS)))](X)
-    return Problem(X, y, SquaredLoss(), k, weight.astype(float)).limited(
+    return Problem(X, y, draw(st.sampled_from(losses)), k, weight.astype(float)).limited(
         max_depth=draw(st.integers(0, 3)))
 
 
@@ -73,6 +76,12 @@ def test_without_shrinkage_it_is_ridge_regression_in_each_leaf(problem, penalty)
             rtol=1e-6, atol=1e-6)
 
 
+def near_targets(problem):
+    """Targets for slopes: for other losses than the squared one, without far values."""
+    return problem.y if problem.loss.is_squared else winsorized(
+        problem.y, *target_fences(problem.y, problem.sample_weight))
+
+
 def reference(tree, problem, penalty):
     """Models of all nodes, from the root down, by the normal equations."""
     samples, Z, weight = problem.training_samples, scaled(problem), unit_weight(problem)
@@ -84,16 +93,19 @@ def reference(tree, problem, penalty):
 
     def visit(node, above):
         here = samples[np.isin(leaf, list(below[node]))]
-        w, z, y = weight[here][:, None], Z[here], problem.y[here]
+        w, z, y = weight[here][:, None], Z[here], near_targets(problem)[here]
         z_mean, y_mean = (w * z).sum(axis=0) / w.sum(), (w * y).sum(axis=0) / w.sum()
         value, slope = above
         gram = (w * (z - z_mean)).T @ (z - z_mean) + penalty * np.eye(z.shape[1])
         products = (w * (z - z_mean)).T @ (y - y_mean) + penalty * slope
         new = np.linalg.solve(gram, products)
+        best, = problem.loss.fit_leaves(
+            np.zeros(len(here), int), problem.y[here] - z @ new, w[:, 0], 1, problem.n_outputs)
+        mean = best + z_mean @ new
         if node:
             predicted = value + z_mean @ slope
-            y_mean = (w.sum() * y_mean + 5.0 * predicted) / (w.sum() + 5.0)
-        models[node] = y_mean - z_mean @ new, new
+            mean = (w.sum() * mean + 5.0 * predicted) / (w.sum() + 5.0)
+        models[node] = mean - z_mean @ new, new
         for child in child_ids(tree)[node] if node < m else ():
             visit(child, models[node])
 
@@ -101,7 +113,7 @@ def reference(tree, problem, penalty):
     return [models[m + each] for each in range(tree.n_leaves)]
 
 
-@given(regression_problems(), st.sampled_from([0.5, 3.0, 100.0]))
+@given(regression_problems(LOSSES), st.sampled_from([0.5, 3.0, 100.0]))
 def test_models_are_drawn_to_those_of_the_node_above(problem, penalty):
     start = InfoGain().initialize(problem)
     tree = LinearLeaves(penalty=penalty, clip=False).optimize(start, problem).tree
@@ -111,6 +123,41 @@ def test_models_are_drawn_to_those_of_the_node_above(problem, penalty):
     for each, (value, slope) in enumerate(reference(tree, problem, penalty)):
         np.testing.assert_allclose(slopes[each], slope.T, rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(values[each], value, rtol=1e-6, atol=1e-6)
+
+
+@given(regression_problems(LOSSES[1:]), st.sampled_from([0.0, 0.5, 30.0]))
+def test_constants_have_the_least_loss_for_what_slopes_leave(problem, penalty):
+    samples, loss = problem.training_samples, problem.loss
+    data = ScaledSamples(problem, np.arange(problem.X.shape[1]))
+    node, prior = LocationNode(data, samples), np.zeros((problem.n_outputs, problem.X.shape[1]))
+    (value, _), (slopes, _) = node.fit(
+        np.zeros((2, problem.n_outputs)), prior, np.array([penalty, 1.0]), is_drawn=False)
+    squared = RidgeNode(data, samples)      # of the same near targets
+    np.testing.assert_array_equal(slopes, squared.slopes(prior, np.array([penalty, 1.0]))[0])
+    rest, weight = problem.y[samples] - data.read(samples) @ slopes.T, data.weight[samples]
+
+    def loss_of(constant):
+        return weight @ loss.value(np.broadcast_to(constant, rest.shape), rest)
+
+    found = loss_of(value)
+    assert node.losses(value[None], slopes[None])[0] == pytest.approx(found, rel=1e-9, abs=1e-9)
+    for j in range(problem.n_outputs):      # losses of several targets are added up
+        for other in np.concatenate((rest[:, j], value[j] + np.array([-1e-3, 1e-3]))):
+            changed = value.copy()
+            changed[j] = other
+            assert found <= loss_of(changed) + 1e-9 * (1.0 + found)
+
+
+@pytest.mark.parametrize("loss", LOSSES[1:], ids=str)
+def test_three_far_targets_move_no_slope(loss):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 2))
+    y = X[:, :1] + 0.1 * random.normal(size=(300, 1))
+    y[:3] = 1e6
+    problem = Problem(X, y, loss, 1, np.ones(300))
+    tree = LinearLeaves(penalty=1.0).optimize(
+        InfoGain().initialize(problem.limited(max_depth=0)), problem).tree
+    np.testing.assert_allclose(tree.slopes[0, 0], [1.0, 0.0], atol=0.1)
 
 
 @pytest.mark.parametrize("most", [3, None])     # sometimes fewer than there are features

@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, chosen_by_lasso, most_correlated
-from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, node_type, with_models
+from ngdt._methods.linear_leaves.models import (
+    ScaledSamples,
+    fit_models,
+    takes_linear_leaves,
+    with_models,
+)
 from ngdt._methods.linear_leaves.shared import fit_shared
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.control import SILENT
@@ -35,11 +40,12 @@ _MAX_SAMPLES = 20_000
 class LinearLeaves(Optimizer):
     """Make the leaves linear: a leaf predicts by weighted sums of the features.
 
-    Use it as the last optimizer of a list, for the squared loss and the log loss. The splits stay.
-    From the root down, each node gets a linear model, which is shrunk towards the one of its
-    parent: a leaf with few samples predicts nearly as its parent would. For regression, the models
-    are ridge regressions, and predictions are clipped to the range of the targets in the leaf. For
-    classification, they are logistic regressions. A tree without splits is one such regression.
+    Use it as the last optimizer of a list. The splits stay. From the root down, each node gets a
+    linear model, which is shrunk towards the one of its parent: a leaf with few samples predicts
+    nearly as its parent would. For regression, the models are ridge regressions, and predictions
+    are clipped to the range of the targets in the leaf. For classification, they are logistic
+    regressions. A tree without splits is one such regression. For the log loss, and the squared,
+    absolute, quantile and Huber losses.
 
     If the tree has linear leaves already, as `Annealed` makes them, the model of each leaf is drawn
     to the one that it has.
@@ -80,6 +86,9 @@ class LinearLeaves(Optimizer):
     Its mean prediction is, in the manner of `ShrinkLeaves`, a weighted mean of the mean of its
     targets, which counts as its samples, and of what the model above predicts there, which counts
     as five. The smoothing of predictions along the path goes back to the M5 model trees.
+
+    For the absolute, quantile and Huber losses, slopes are those of squared errors, of targets that
+    are not far, and the constant c is the one with the least loss for what they leave.
 
     For classification, slopes A and values v of a node minimise ``sum(w * log_loss) + penalty / 2 *
     |A - A_above|**2 + |v - v_above|**2 / 2``. At the root, nothing draws the values. For two
@@ -123,8 +132,9 @@ class LinearLeaves(Optimizer):
 
     def check(self, problem):
         super().check(problem)
-        if node_type(problem.loss) is None:
-            fitting = "log" if problem.loss.is_classifier else "squared"
+        if not takes_linear_leaves(problem):
+            fitting = "log" if problem.loss.is_classifier else (
+                "squared, absolute, quantile or Huber" if problem.directions is None else "squared")
             raise ValueError(
                 f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
                 "leaves")

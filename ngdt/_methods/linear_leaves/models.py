@@ -6,19 +6,32 @@ import numpy as np
 
 from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
+from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._methods.linear_leaves.logistic import LogisticNode
-from ngdt._methods.linear_leaves.ridge import RidgeNode
+from ngdt._methods.linear_leaves.ridge import LocationNode, RidgeNode
 from ngdt._training.control import SILENT
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.arrays import as_dense
 from ngdt.losses import LogLoss
 
+# Losses of the difference between target and prediction: the best constant of a linear model is
+# that for what its slopes leave.
+LOCATION_LOSSES = ("squared_error", "huber", "absolute_error", "quantile")
+
 
 def node_type(loss):
-    """The class that fits models of nodes: `RidgeNode`, `LogisticNode`, None for other losses."""
+    """The class that fits models of nodes, `RidgeNode` for the squared loss; None for some."""
     if loss.is_squared:
         return RidgeNode
+    if loss.name in LOCATION_LOSSES:
+        return LocationNode
     return LogisticNode if type(loss) is LogLoss else None
+
+
+def takes_linear_leaves(problem):
+    """Return whether leaves can be linear; with directions, they share their slopes."""
+    kind = node_type(problem.loss)
+    return kind is not None and (kind is not LocationNode or problem.directions is None)
 
 
 class ScaledSamples:
@@ -34,6 +47,8 @@ class ScaledSamples:
     def __init__(self, problem, features):
         self.problem, self.features = problem, features
         self.X, self.y = problem.winsorized.X, problem.y
+        if node_type(problem.loss) is LocationNode:     # its slopes are those of squared errors
+            self.y = winsorized(self.y, *target_fences(self.y, problem.sample_weight))
         self.weight = problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
         self.scale = problem.scaling.scale[features]
         # Sparse data have a center of zero.
@@ -68,8 +83,7 @@ class NodeModels:
     ranges : ndarray of shape (n_nodes, n_outputs, 2)
         Smallest and largest target of the samples of each node; for classes, infinite.
     losses : ndarray of shape (n_nodes, n_penalties), or None
-        Squared errors or log losses, added up over the samples of each node, before predictions are
-        clipped.
+        Losses, added up over the samples of each node, before predictions are clipped.
     """
 
     values: np.ndarray

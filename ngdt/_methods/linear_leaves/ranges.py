@@ -19,8 +19,7 @@ def with_ranges(tree, problem, margin=_MARGIN):
     Parameters
     ----------
     tree : Tree
-        Without linear leaves or ranges, or for another loss than the squared one, it is returned as
-        it is.
+        Without linear leaves or ranges, or for classes, it is returned as it is.
     problem : Problem
     margin : float, default=0.6
         Part of the noise, on either side. With 0, leaves predict up to the limits.
@@ -28,10 +27,10 @@ def with_ranges(tree, problem, margin=_MARGIN):
     Returns
     -------
     Tree
-        A leaf without samples keeps its range. One that is worse than its mean target, as slopes
+        A leaf without samples keeps its range. One that is worse than the best constant, as slopes
         may be where values are far, is constant.
     """
-    if tree.slopes is None or tree.ranges is None or not problem.loss.is_squared:
+    if tree.slopes is None or tree.ranges is None or problem.loss.is_classifier:
         return tree
     samples, ranges = problem.training_samples, tree.ranges.copy()
     leaf = problem.apply(tree, samples)
@@ -47,11 +46,11 @@ def with_ranges(tree, problem, margin=_MARGIN):
     if problem.winsorized.X is problem.X or problem.directions is not None:
         return tree
     # Slopes that were fitted to far values at the fences may be wrong where these are.
-    means = problem.fit_leaves(leaf, samples, tree.n_leaves)
-    errors, of_mean = (
-        np.bincount(leaf, weight * ((y - each) ** 2).sum(axis=1), tree.n_leaves)
-        for each in (problem.predictions(tree, samples, leaf), means[leaf]))
-    return tree.make_constant(errors > of_mean, means[errors > of_mean])
+    constants = problem.fit_leaves(leaf, samples, tree.n_leaves)
+    errors, of_constant = (
+        np.bincount(leaf, weight * problem.prediction_errors(each, samples), tree.n_leaves)
+        for each in (problem.predictions(tree, samples, leaf), constants[leaf]))
+    return tree.make_constant(errors > of_constant, constants[errors > of_constant])
 
 
 def _limits(y, predictions, weight, margin):

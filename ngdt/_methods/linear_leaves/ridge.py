@@ -106,7 +106,7 @@ class RidgeNode:
     @staticmethod
     def ranges(data, samples):
         """The smallest and the largest of each target, shape (n_outputs, 2)."""
-        y = data.y[samples]
+        y = data.problem.y[samples]
         return np.stack([y.min(axis=0), y.max(axis=0)], axis=-1)
 
     def __init__(self, data, samples):
@@ -176,7 +176,7 @@ class RidgeNode:
     def best_penalty(self, penalties):
         """The penalty with the least generalised cross-validation error, for a prior of zero."""
         slopes = self.slopes(np.zeros(self.zy.T.shape), penalties)
-        errors = self.losses(self.y - slopes @ self.z, slopes)
+        errors = self.squared_errors(self.y - slopes @ self.z, slopes)
         s, _ = self.spectrum
         used = 1.0 + (s / (s + penalties[:, None])).sum(axis=1)
         return penalties[np.argmin(errors / np.maximum(self.weight - used, 1e-9) ** 2)]
@@ -204,7 +204,7 @@ class RidgeNode:
                 self.weight + PSEUDO_COUNT)
         return mean - slopes @ self.z, slopes
 
-    def losses(self, value, slopes):
+    def squared_errors(self, value, slopes):
         """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
         if self.products is None:
             squares = (slopes @ self._rows.T)**2
@@ -213,3 +213,42 @@ class RidgeNode:
         explained = 2.0 * (slopes * self.zy.T).sum(axis=(1, 2)) - squares.sum(axis=(1, 2))
         shift = ((self.y - value - slopes @ self.z) ** 2).sum(axis=1)
         return np.maximum(self.yy - explained, 0.0) + self.weight * shift
+
+    losses = squared_errors
+
+class LocationNode(RidgeNode):
+    """Slopes of ridge regression, and the constant with the least loss for what these leave.
+
+    Deviation: quantile regression has slopes of its own. By an algorithm of Hunter & Lange (2000),
+    with the leaves of a model tree, losses on 14 tables were about the same.
+    """
+
+    @staticmethod
+    def constant(data, samples):
+        """The constant with the least loss, shape (n_outputs,)."""
+        return data.problem.fit_leaves(np.zeros(len(samples), np.intp), samples, 1)[0]
+
+    def __init__(self, data, samples):
+        super().__init__(data, samples)
+        self.problem, self.samples = data.problem, samples
+        self._weights = data.weight[samples]
+        # A feature that overflows counts as constant.
+        self._Z = np.nan_to_num(data.read(samples), copy=False, posinf=0.0, neginf=0.0)
+
+    def fit(self, value, prior, penalties, *, is_drawn):
+        slopes = self.slopes(prior, penalties)
+        rest = self.problem.y[self.samples, None] - np.tensordot(self._Z, slopes, axes=(1, 2))
+        # All constants at once, as those of several targets.
+        (n, *shape), size = rest.shape, rest[0].size
+        own = self.problem.loss.fit_leaves(
+            np.zeros(n, np.intp), rest.reshape(n, size), self._weights, 1, size).reshape(shape)
+        if is_drawn:
+            above = value + (prior - slopes) @ self.z
+            own = (self.weight * own + PSEUDO_COUNT * above) / (self.weight + PSEUDO_COUNT)
+        return own, slopes
+
+    def losses(self, value, slopes):
+        """Sum of losses of a model for each penalty, shape (n_penalties,)."""
+        return np.array([
+            self._weights @ self.problem.prediction_errors(one + self._Z @ each.T, self.samples)
+            for one, each in zip(value, slopes, strict=True)])

@@ -13,6 +13,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
+from ngdt._methods.linear_leaves.ridge import LocationNode
 from ngdt._util.validation import COUNT
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._impurity import LeafTargets
@@ -73,7 +74,7 @@ class ScoreBands(Initializer):
     def check(self, problem):
         super().check(problem)
         most, what = (2, "two classes") if problem.loss.is_classifier else (1, "one target")
-        if node_type(problem.loss) is None or problem.n_outputs > most:
+        if node_type(problem.loss) in (None, LocationNode) or problem.n_outputs > most:
             raise ValueError(
                 f"score bands are for {what} and the "
                 f"{'log' if problem.loss.is_classifier else 'squared'} loss, got "

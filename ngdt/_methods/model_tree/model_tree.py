@@ -14,7 +14,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.lasso import MAX_FEATURES, has_few_samples
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
-from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
+from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, node_type, with_models
 from ngdt._methods.linear_leaves.ranges import with_ranges
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt._training.folds import N_FOLDS, Fold, fold_samples
@@ -57,8 +57,9 @@ class ModelTree(Initializer):
     models in the place of impurities. The cost of a leaf and the penalties are chosen by three
     folds or, from 2000 samples on, by a third of the samples that is held out. A tree without
     splits is ridge regression or logistic regression. For regression, predictions stay in the range
-    of the targets in the leaf, narrowed by part of the residuals. For the squared loss and the log
-    loss.
+    of the targets in the leaf, narrowed by part of the residuals. For the log loss and, as for
+    `LinearLeaves`, the squared, absolute, quantile and Huber losses: trees of all these are grown
+    by squared errors, and pruned by their own.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class _Grown:
         classes, is_auto = problem.loss.is_classifier, params.penalty == "auto"
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
-        self._unit = 1.0 if classes else self._squared_error_of_mean()
+        self._unit = 1.0 if classes else self._loss_of_constant()
         self._penalties = penalties if is_auto else np.array([float(params.penalty)])
         self._root_penalties = ROOT_PENALTIES if is_auto and not classes else None
         tree = None
@@ -257,12 +258,12 @@ class _Grown:
             activity=problem.control.activity.part(0.5))
         self._sequences = [sequence_of_costs(tree, losses) for losses in self.models.losses.T]
 
-    def _squared_error_of_mean(self):
-        """Squared error of a training sample where the mean is predicted."""
-        samples = self.problem.training_samples
-        y, weight = self.problem.y[samples], self.data.weight[samples]
+    def _loss_of_constant(self):
+        """Loss of a training sample where the best constant is predicted."""
+        problem, samples = self.problem, self.problem.training_samples
+        best = np.tile(node_type(problem.loss).constant(self.data, samples), (len(samples), 1))
         return max(np.finfo(float).tiny, np.average(
-            ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
+            problem.prediction_errors(best, samples), weights=self.data.weight[samples]))
 
     def _n_steps(self, alpha, penalty):
         """Number of steps of pruning, at most `max_leaf_nodes` leaves being left."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
+from ngdt._methods.linear_leaves.models import LOCATION_LOSSES
 from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule
 from ngdt._training.control import cosine
 from ngdt._util.validation import AUTO, BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, ZERO_TO_ONE
@@ -27,8 +28,6 @@ _DECAY = 0.01
 N_STEPS, _MAX_EPOCHS, _CLASS_EPOCHS = 2250, 300, 75
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
 _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
-# Losses whose best intercept is the best constant for what the slopes leave.
-_LINEAR_LOSSES = ("squared_error", "huber", "absolute_error", "quantile")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -151,10 +150,10 @@ class Annealed(SoftOptimizer):
         if len(self.gamma) != 2 or not all(
                 isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
             raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")
-        if self.leaf == "linear" and problem.loss.name not in _LINEAR_LOSSES:
+        if self.leaf == "linear" and problem.loss.name not in LOCATION_LOSSES:
             raise ValueError(
-                f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
-                f"for loss={problem.loss}: use leaf='constant'")
+                f"leaf='linear' is for regression with the losses {', '.join(LOCATION_LOSSES)}, "
+                f"not for loss={problem.loss}: use leaf='constant'")
         if self.mixing and sparse.issparse(problem.X):
             raise ValueError(
                 f"mixing={self.mixing} is for dense data: use mixing=0, or X.toarray()")
