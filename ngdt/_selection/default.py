@@ -10,7 +10,12 @@ from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
 from ngdt._selection.candidates import CONSTANT
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
-from ngdt._selection.shrinkage import best_strength, shrunk_values, takes_shrinkage
+from ngdt._selection.shrinkage import (
+    best_strength,
+    shrunk_values,
+    takes_shrinkage,
+    with_held_out_quantile,
+)
 from ngdt._selection.train import Candidate
 from ngdt._training.choice import PRUNED, Choice
 from ngdt._training.folds import Fold, Score
@@ -257,6 +262,8 @@ class _Race:
         if each in self.strengths and takes_shrinkage(problem.loss, tree):
             values, = shrunk_values(problem, tree, [self.strengths[each]])
             tree = tree.replace(values=values)
+        tree = with_held_out_quantile(
+            problem, tree, self.choice.folds, self.choice.trees[each])
         loss = Score.of_tree(problem, tree, samples, weight).square
         self.trained.append((loss.sum() / weight.sum(), each, tree, result.history))
 

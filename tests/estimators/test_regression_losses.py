@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.datasets import make_friedman1
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_poisson_deviance
 from sklearn.tree import DecisionTreeRegressor
 
-from helpers import in_nightly
+from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor, Tree
+from ngdt._selection.shrinkage import with_held_out_quantile
+from ngdt._training.folds import Fold
+from ngdt.initializers import InfoGain
 from ngdt.losses import LOSSES, PoissonLoss, QuantileLoss, get_loss
 from ngdt.optimizers import (
     GTO,
@@ -115,6 +119,36 @@ def test_a_quantile_covers_its_share(quantile, optimizer):
     loss, trivial = (mean_pinball_loss(y[600:], each, alpha=quantile)
                      for each in (predicted, constant))
     assert loss < 0.95 * trivial
+
+
+def test_linear_leaves_are_moved_to_the_quantile_of_held_out_samples():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    problem = make_problem(X, y, QuantileLoss(0.8), rng.integers(1, 3, 60))
+    tree = LinearLeaves(penalty=1.0).optimize(
+        InfoGain().initialize(problem.limited(max_depth=1)), problem).tree
+    folds = [Fold.without(problem, each) for each in np.arange(60, dtype=np.int32).reshape(3, 20)]
+    trees = [tree, tree.replace(values=tree.values + 1.0, slopes=tree.slopes, ranges=tree.ranges)]
+    moved = with_held_out_quantile(problem, tree, folds, trees)     # not all folds were used
+    rest = np.repeat(
+        y[:40] - np.concatenate([tree.predict(X[:20])[:, 0], trees[1].predict(X[20:40])[:, 0]]),
+        problem.sample_weight[:40].astype(int))
+    shift, = np.unique((moved.values - tree.values).round(12))
+    assert np.mean(rest <= shift + 1e-9) >= 0.8
+    assert np.mean(rest < shift - 1e-9) <= 0.8
+    np.testing.assert_array_equal(moved.slopes, tree.slopes)
+    np.testing.assert_array_equal(moved.ranges, tree.ranges)
+    constant = InfoGain().initialize(problem)
+    assert with_held_out_quantile(problem, constant, folds, trees) is constant
+    assert with_held_out_quantile(problem, tree, [], []) is tree
+
+
+@pytest.mark.parametrize("quantile", [0.9, *in_nightly([0.1])])
+def test_a_quantile_of_linear_leaves_covers_its_share_of_other_samples(quantile):
+    X, y = make_friedman1(2500, noise=1.0, random_state=0)
+    tree = ObliqueTreeRegressor(loss=QuantileLoss(quantile), random_state=0).fit(X[:500], y[:500])
+    assert tree.tree_.slopes is not None
+    assert np.mean(y[500:] <= tree.predict(X[500:])) == pytest.approx(quantile, abs=0.05)
 
 
 @pytest.mark.parametrize("loss", [
