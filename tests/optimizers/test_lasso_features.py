@@ -189,3 +189,16 @@ def test_of_many_samples_some_choose(monkeypatch):
     assert len(np.unique(seen[0])) == 150
     assert {0, 1, 2} <= {*used}
     assert len(used) < 15
+
+
+@pytest.mark.parametrize("p", [20, 600])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
+def test_far_targets_choose_no_features(loss, p):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, p))
+    y = 3.0 * X[:, 0] + 2.0 * X[:, 1] + 0.1 * rng.normal(size=200)
+    y[:3] = 1e6
+    problem = make_problem(X, y, loss).near
+    found = LinearLeaves(features="lasso").used_features(None, problem)
+    assert {0, 1} <= set(found)
+    assert len(found) < 20

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from ngdt._methods.linear_leaves.models import ScaledSamples
+from ngdt._methods.linear_leaves.models import ScaledSamples, targets_of_slopes
 
 # Largest number of features that leaves use by default: a model costs its cube.
 MAX_FEATURES = 500
@@ -49,7 +49,7 @@ def _target_columns(problem):
     """Targets of regression; for classes, a column for each that is 1 for its samples."""
     if problem.loss.is_classifier:
         return (problem.y == np.arange(problem.n_outputs)).astype(np.float64)
-    return problem.y
+    return targets_of_slopes(problem)
 
 
 def chosen_by_lasso(problem, samples, splits):

@@ -34,6 +34,13 @@ def takes_linear_leaves(problem):
     return kind is not None and (kind is not LocationNode or problem.directions is None)
 
 
+def targets_of_slopes(problem):
+    """The targets, without far ones where squared errors fit the slopes of another loss."""
+    if node_type(problem.loss) is not LocationNode:
+        return problem.y
+    return winsorized(problem.y, *target_fences(problem.y, problem.sample_weight))
+
+
 class ScaledSamples:
     """Some features of the samples of a problem, scaled, dense and in float64.
 
@@ -46,9 +53,7 @@ class ScaledSamples:
 
     def __init__(self, problem, features):
         self.problem, self.features = problem, features
-        self.X, self.y = problem.winsorized.X, problem.y
-        if node_type(problem.loss) is LocationNode:     # its slopes are those of squared errors
-            self.y = winsorized(self.y, *target_fences(self.y, problem.sample_weight))
+        self.X, self.y = problem.winsorized.X, targets_of_slopes(problem)
         self.weight = problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
         self.scale = problem.scaling.scale[features]
         # Sparse data have a center of zero.
