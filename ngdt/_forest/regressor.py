@@ -57,7 +57,8 @@ class ObliqueForestRegressor(RegressorData, ObliqueForest):
         trained by TAO, random trees with oblique or with axis-aligned splits, and models of a
         single leaf. A few of each are trained, and the forest gets the numbers of each kind for
         which its squared error is least, as estimated by trees of two thirds of the samples on the
-        others. For fewer than 8 trees, for the absolute, quantile and Huber loss, and with another
+        others. For the absolute, quantile and Huber losses, half of the trees are trained by TAO,
+        and half are model trees, if leaves may be linear. For fewer than 8 trees, and with another
         `init`, "auto" is "tao" with ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "squared_error".
