@@ -29,7 +29,7 @@ from ngdt._estimators.resolve import (
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import SummarizesTree, noun_of
 from ngdt._estimators.validation import NO_VALIDATION
-from ngdt._methods.linear_leaves.models import node_type
+from ngdt._methods.linear_leaves.models import takes_linear_leaves
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.candidates import default_candidates, named_candidates
@@ -136,7 +136,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if problem.directions is None:
             return not all(optimizer.takes_linear_leaves for optimizer in optimizers)
         # Optimizers know of no slopes that all leaves share.
-        return bool(optimizers) and node_type(problem.loss) is not None
+        return bool(optimizers) and takes_linear_leaves(problem)
 
     def _sized(self, problem):
         """The problem with a depth, where nothing chooses the size of the initial tree."""

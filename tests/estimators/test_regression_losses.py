@@ -185,6 +185,19 @@ def test_linear_leaves_of_sparse_data_and_of_other_units(loss):
                     1e6 * expected + 5.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["absolute_error", "huber"])
+def test_shared_slopes_of_a_given_tree_become_constants(loss):
+    """They are of squared errors alone."""
+    X, y = np.arange(60.0).reshape(-1, 2), np.arange(30.0)
+    options = {"monotonic_cst": [1, 0], "random_state": 0}
+    given = ObliqueTreeRegressor(
+        1, leaf="linear", init="info_gain", optimizer=None, **options).fit(X, y).tree_
+    assert given.slopes is not None
+    tree = ObliqueTreeRegressor(loss=loss, init=given, optimizer="tao", **options).fit(X, y)
+    assert tree.tree_.slopes is None
+    assert tree.score(X, y) > 0.5
+
+
 @pytest.mark.parametrize("optimizer", ["tao", *in_nightly(["auto"])])
 def test_counts_have_a_lower_deviance_by_the_poisson_loss(optimizer):
     deviance = dict.fromkeys(("squared_error", "poisson"), 0.0)
