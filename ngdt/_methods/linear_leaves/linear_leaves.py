@@ -133,10 +133,13 @@ class LinearLeaves(Optimizer):
     def check(self, problem):
         super().check(problem)
         if not takes_linear_leaves(problem):
-            fitting = "log" if problem.loss.is_classifier else (
-                "squared, absolute, quantile or Huber" if problem.directions is None else "squared")
+            which, fitting = "linear leaves", "squared, absolute, quantile or Huber"
+            if problem.loss.is_classifier:
+                fitting = "log"
+            elif problem.directions is not None:
+                which, fitting = "with monotonic_cst, linear leaves", "squared"
             raise ValueError(
-                f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
+                f"{which} minimise the {fitting} loss, but loss={problem.loss}: use constant "
                 "leaves")
         if not (isinstance(self.features, str) and self.features in SETS_OF_FEATURES):
             self._check_features(problem.X.shape[1])
