@@ -39,6 +39,8 @@ def prune_at(model, nodes):
     A new leaf has the mean of the predictions for the training samples of its node: probabilities,
     or values. For losses that another number minimises, such as the median, it is this number of
     the targets that the tree keeps for `predict_quantiles`: all, in leaves of at most 512 samples.
+    Those of a linear leaf vary by what its slopes leave alone, so that of a new leaf, quantiles far
+    from the median are too near to it: `refit_leaves` finds them by the data.
     With `monotonic_cst`, leaves get the nearest monotone values, and linear ones keep the slopes
     that they share.
 
