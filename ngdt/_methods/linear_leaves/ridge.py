@@ -216,6 +216,7 @@ class RidgeNode:
 
     losses = squared_errors
 
+
 class LocationNode(RidgeNode):
     """Slopes of ridge regression, and the constant with the least loss for what these leave.
 
