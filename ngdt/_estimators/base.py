@@ -88,7 +88,8 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
                 # Constant leaves could be far worse: the default may have chosen a single leaf.
                 optimizers = [*optimizers, leaves.linear]
             init = self._scaled(init, problem, run)
-            if optimizers and problem.directions is not None and init.slopes is not None:
+            if optimizers and init.slopes is not None and (
+                    problem.directions is not None or not takes_linear_leaves(problem)):
                 init = problem.refit_leaves(init)
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
         tree, y = run.result.tree, problem.y[problem.training_samples]
@@ -134,9 +135,10 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         if not is_auto(self.leaf) or init.slopes is None:
             return False
         if problem.directions is None:
-            return not all(optimizer.takes_linear_leaves for optimizer in optimizers)
-        # Optimizers know of no slopes that all leaves share.
-        return bool(optimizers) and takes_linear_leaves(problem)
+            is_lost = not all(optimizer.takes_linear_leaves for optimizer in optimizers)
+        else:   # optimizers know of no slopes that all leaves share
+            is_lost = bool(optimizers)
+        return is_lost and takes_linear_leaves(problem)
 
     def _sized(self, problem):
         """The problem with a depth, where nothing chooses the size of the initial tree."""

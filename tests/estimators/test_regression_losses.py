@@ -185,6 +185,18 @@ def test_linear_leaves_of_sparse_data_and_of_other_units(loss):
                     1e6 * expected + 5.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("optimizer", ["tao", "ssgd"])
+@pytest.mark.filterwarnings("ignore:The initial tree was kept")
+def test_linear_leaves_of_a_given_tree_become_constants_for_counts(optimizer):
+    X, y = counts(200)
+    given = ObliqueTreeRegressor(leaf="linear", max_depth=2, random_state=0).fit(X, y)
+    assert given.tree_.slopes is not None
+    tree = ObliqueTreeRegressor(
+        init=given, loss="poisson", optimizer=optimizer, random_state=0).fit(X, y)
+    assert tree.tree_.slopes is None
+    assert tree.predict(X).min() > 0.0
+
+
 @pytest.mark.parametrize("loss", ["absolute_error", "huber"])
 def test_shared_slopes_of_a_given_tree_become_constants(loss):
     """They are of squared errors alone."""
