@@ -7,9 +7,9 @@ from pathlib import Path
 from benchmarks.runner import RESULTS, Benchmark, run
 
 FILES = (
-    "readme_table", "tables", "keel", "r_tables", "r_classes", "small_trees", "calibration",
-    "model_trees", "monotone", "forests", "accuracy", "synthetic", "wide", "exports", "cost",
-    "partitions", "record", "ideas", "norouzi", "tao", "gto", "hehn", "networks", "kernels")
+    "readme_table", "tables", "keel", "r_tables", "r_classes", "r_losses", "small_trees",
+    "calibration", "model_trees", "monotone", "forests", "accuracy", "synthetic", "wide", "exports",
+    "cost", "partitions", "record", "ideas", "norouzi", "tao", "gto", "hehn", "networks", "kernels")
 BENCHMARKS = {each.name: each for file in FILES
               for each in vars(import_module(f"benchmarks.{file}")).values()
               if isinstance(each, Benchmark)}
