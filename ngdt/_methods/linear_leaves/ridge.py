@@ -221,7 +221,8 @@ class LocationNode(RidgeNode):
     """Slopes of ridge regression, and the constant with the least loss for what these leave.
 
     Deviation: quantile regression has slopes of its own. By an algorithm of Hunter & Lange (2000),
-    with the leaves of a model tree, losses on 14 tables were about the same.
+    drawn to these, leaves of a tree saved 0.2 % more of the absolute error on 13 tables, and 1 %
+    more of the loss of the 90 % quantile, in many times the time.
     """
 
     @staticmethod
