@@ -7,6 +7,7 @@ import numpy as np
 
 from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, parents, sums_below
+from ngdt._methods.linear_leaves.ridge import best_constants
 from ngdt._selection import policy
 from ngdt._selection.sample import unit_of_weights
 from ngdt._util.arrays import least, log_probabilities
@@ -112,9 +113,7 @@ def with_held_out_quantile(problem, tree, folds, trees):
     rest = np.concatenate([
         fold.problem.y[fold.samples] - fold.problem.predictions(each, fold.samples)
         for fold, each in used])
-    shift = problem.loss.fit_leaves(
-        np.zeros(len(rest), np.intp), rest, np.concatenate([fold.weight for fold, _ in used]), 1,
-        problem.n_outputs)
+    shift = best_constants(problem.loss, rest, np.concatenate([fold.weight for fold, _ in used]))
     return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=tree.ranges)
 
 

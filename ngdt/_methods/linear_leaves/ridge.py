@@ -217,6 +217,11 @@ class RidgeNode:
     losses = squared_errors
 
 
+def best_constants(loss, y, weight):
+    """The constant with the least loss for each column of targets, shape (n_columns,)."""
+    return loss.fit_leaves(np.zeros(len(y), np.intp), y, weight, 1, y.shape[1])[0]
+
+
 class LocationNode(RidgeNode):
     """Slopes of ridge regression, and the constant with the least loss for what these leave.
 
@@ -228,7 +233,7 @@ class LocationNode(RidgeNode):
     @staticmethod
     def constant(data, samples):
         """The constant with the least loss, shape (n_outputs,)."""
-        return data.problem.fit_leaves(np.zeros(len(samples), np.intp), samples, 1)[0]
+        return best_constants(data.problem.loss, data.problem.y[samples], data.weight[samples])
 
     def __init__(self, data, samples):
         super().__init__(data, samples)
@@ -241,9 +246,8 @@ class LocationNode(RidgeNode):
         slopes = self.slopes(prior, penalties)
         rest = self.problem.y[self.samples, None] - np.tensordot(self._Z, slopes, axes=(1, 2))
         # All constants at once, as those of several targets.
-        (n, *shape), size = rest.shape, rest[0].size
-        own = self.problem.loss.fit_leaves(
-            np.zeros(n, np.intp), rest.reshape(n, size), self._weights, 1, size).reshape(shape)
+        own = best_constants(
+            self.problem.loss, rest.reshape(len(rest), -1), self._weights).reshape(rest.shape[1:])
         if is_drawn:
             above = value + (prior - slopes) @ self.z
             own = (self.weight * own + PSEUDO_COUNT * above) / (self.weight + PSEUDO_COUNT)
