@@ -1,4 +1,4 @@
-"""What held-out samples say of leaves: probabilities are too sure, and quantiles too narrow.
+"""Corrections of leaves by held-out samples: of probabilities too sure, and quantiles too near.
 
 Agarwal, Tan, Ronen, Singh & Yu (2022), "Hierarchical shrinkage", ICML.
 """

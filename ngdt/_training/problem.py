@@ -28,6 +28,7 @@ _DEPENDS_ON = {
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
     "row_span": {"X", "sample_weight", "standardize"},
+    "near_targets": {"y", "sample_weight"},
     # These hold what has been computed of their X.
     **{name: {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"}
        for name in ("winsorized", "near", "screen", "whole")},
@@ -349,9 +350,14 @@ class Problem:
         """The smallest and the largest near target; None unless the loss is the squared error."""
         return target_fences(self.y, self.sample_weight) if self.loss.is_squared else None
 
+    @property
+    def _near_targets(self) -> np.ndarray:
+        """Targets of regression, far ones moved to the fences, whatever the loss."""
+        return self._once("near_targets", lambda: winsorized(
+            self.y, *target_fences(self.y, self.sample_weight)))
+
     def _winsorized_targets(self):
-        limits = self._target_fences
-        return self.y if limits is None else winsorized(self.y, *limits)
+        return self._near_targets if self.loss.is_squared else self.y
 
     @property
     def near(self) -> "Problem":

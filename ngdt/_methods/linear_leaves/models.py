@@ -6,7 +6,6 @@ import numpy as np
 
 from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
-from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._methods.linear_leaves.logistic import LogisticNode
 from ngdt._methods.linear_leaves.ridge import LocationNode, RidgeNode
 from ngdt._training.control import SILENT
@@ -36,9 +35,7 @@ def takes_linear_leaves(problem):
 
 def targets_of_slopes(problem):
     """The targets, without far ones where squared errors fit the slopes of another loss."""
-    if node_type(problem.loss) is not LocationNode:
-        return problem.y
-    return winsorized(problem.y, *target_fences(problem.y, problem.sample_weight))
+    return problem._near_targets if node_type(problem.loss) is LocationNode else problem.y
 
 
 class ScaledSamples:
