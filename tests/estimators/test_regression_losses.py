@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.datasets import make_friedman1
+from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_poisson_deviance
 from sklearn.tree import DecisionTreeRegressor
 
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestRegressor, ObliqueTreeRegressor, Tree
+from ngdt._methods.linear_leaves.quantile_slopes import quantile_regression, with_quantile_slopes
 from ngdt._selection.shrinkage import with_held_out_quantile
 from ngdt._training.folds import Fold
 from ngdt.initializers import InfoGain
@@ -130,17 +133,81 @@ def test_linear_leaves_are_moved_to_the_quantile_of_held_out_samples():
     folds = [Fold.without(problem, each) for each in np.arange(60, dtype=np.int32).reshape(3, 20)]
     trees = [tree, tree.replace(values=tree.values + 1.0, slopes=tree.slopes, ranges=tree.ranges)]
     moved = with_held_out_quantile(problem, tree, folds, trees)     # not all folds were used
+    with_slopes, *others = (
+        with_quantile_slopes(each, of) for each, of in
+        [(tree, problem), (trees[0], folds[0].problem), (trees[1], folds[1].problem)])
     rest = np.repeat(
-        y[:40] - np.concatenate([tree.predict(X[:20])[:, 0], trees[1].predict(X[20:40])[:, 0]]),
+        y[:40] - np.concatenate([
+            each.predict(X[k:k + 20])[:, 0] for each, k in zip(others, (0, 20), strict=True)]),
         problem.sample_weight[:40].astype(int))
-    shift, = np.unique((moved.values - tree.values).round(12))
+    shift, = np.unique((moved.values - with_slopes.values).round(12))
     assert np.mean(rest <= shift + 1e-9) >= 0.8
     assert np.mean(rest < shift - 1e-9) <= 0.8
-    np.testing.assert_array_equal(moved.slopes, tree.slopes)
+    np.testing.assert_array_equal(moved.slopes, with_slopes.slopes)
     np.testing.assert_array_equal(moved.ranges, tree.ranges)
     constant = InfoGain().initialize(problem)
     assert with_held_out_quantile(problem, constant, folds, trees) is constant
     assert with_held_out_quantile(problem, tree, [], []) is tree
+
+
+def test_slopes_of_a_quantile_are_shared_and_drawn_to_zero():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    y = X[:, 0] + np.exp(X[:, 1]) * rng.normal(size=200)
+    problem = make_problem(X, y, QuantileLoss(0.9), weight)
+    tree = LinearLeaves(features=[0, 1]).optimize(
+        InfoGain().initialize(problem.limited(max_depth=1)), problem).tree
+    found = with_quantile_slopes(tree, problem)
+    steps = (found.slopes - tree.slopes).round(12)
+    assert len(np.unique(steps, axis=0)) == 1
+    assert not steps[:, :, 2].any()
+    assert (steps[:, :, 1] > 0).all()
+    # No other slopes have less of the loss and the penalty, in units of the scaled features.
+    counted = np.flatnonzero(weight)
+    w, z = weight[counted] / weight[counted].mean(), X[counted, :2] / X[counted, :2].std(axis=0)
+    rest = y[counted] - tree.predict(X[counted])[:, 0]
+    best = np.quantile(np.repeat(rest, weight[counted]), 0.9, method="inverted_cdf")
+    spread = np.average(np.abs(rest - best), weights=w)
+
+    def objective(model):
+        error = rest - model[0] - z @ model[1:]
+        return w @ np.maximum(0.9 * error, -0.1 * error) + 25.0 / spread * (model[1:]**2).sum()
+
+    least = minimize(objective, [best, 0.0, 0.0], method="Nelder-Mead",
+                     options={"maxiter": 5000, "fatol": 1e-9, "xatol": 1e-9}).fun
+    moved = found.predict(X[counted])[:, 0] - tree.predict(X[counted])[:, 0]
+    slopes = steps[0, 0, :2] * X[counted, :2].std(axis=0)
+    constant = np.median(moved - z @ slopes)
+    assert objective(np.append(constant, slopes)) == pytest.approx(least, rel=2e-3)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.9])
+def test_quantile_regression_has_the_least_loss(quantile):
+    rng = np.random.default_rng(0)
+    Z, weight = rng.normal(size=(300, 4)), rng.integers(1, 4, 300)
+    y = (Z @ rng.normal(size=(4, 2)) + np.exp(Z[:, 1:3])) * rng.normal(size=(300, 2))
+    constant, slopes = quantile_regression(Z, y, weight, QuantileLoss(quantile), 0.0)
+    for k, target in enumerate(y.T):
+        exact = QuantileRegressor(quantile=quantile, alpha=0.0).fit(Z, target, weight)
+        loss, least = (mean_pinball_loss(target, each, sample_weight=weight, alpha=quantile)
+                       for each in (constant[k] + Z @ slopes[k], exact.predict(Z)))
+        assert least - 1e-12 <= loss <= 1.002 * least
+    constant, slopes = quantile_regression(
+        Z, np.ones((300, 1)), weight, QuantileLoss(quantile), 100.0)
+    assert constant == 1.0
+    assert not slopes.any()
+
+
+@pytest.mark.parametrize("quantile", [0.9, *in_nightly([0.1])])
+def test_quantiles_are_farther_apart_where_targets_spread_more(quantile):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = X[:, 0] + (1.2 + X[:, 1]) * rng.normal(size=4000)
+    tree = ObliqueTreeRegressor(
+        0, loss=QuantileLoss(quantile), leaf="linear", random_state=0).fit(X[:2000], y[:2000])
+    below = y[2000:] <= tree.predict(X[2000:])
+    shares = [each.mean() for each in np.array_split(below[np.argsort(X[2000:, 1])], 3)]
+    assert_allclose(shares, quantile, atol=0.03)
 
 
 @pytest.mark.parametrize("quantile", [0.9, *in_nightly([0.1])])
