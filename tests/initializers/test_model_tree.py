@@ -11,8 +11,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from helpers import Interruption, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -511,3 +513,15 @@ def test_models_of_the_features_on_the_paths_or_of_none(estimator, features, max
     if max_depth:
         default = estimator(2, leaf=LinearLeaves(features=features), random_state=0).fit(X, y)
         assert default.score(X, y) >= tree.score(X, y) - 0.05
+
+
+def test_spectra_have_small_penalties():
+    rng = np.random.RandomState(0)
+    places, amounts = np.linspace(0.0, 1.0, 300), rng.uniform(size=(120, 12))
+    bands = np.exp(-((places - rng.uniform(size=(12, 1))) / rng.uniform(0.03, 0.15, (12, 1)))**2)
+    X = amounts @ bands + 0.001 * rng.normal(size=(120, 300)) + 0.3 * rng.normal(size=(120, 1))
+    y = amounts[:, 0] - 0.5 * amounts[:, 1] + 0.01 * rng.normal(size=120)
+    score = [model.fit(X[:60], y[:60]).score(X[60:], y[60:]) for model in (
+        ObliqueTreeRegressor(random_state=0),
+        make_pipeline(StandardScaler(), RidgeCV(np.geomspace(1e-4, 1e4, 17))))]
+    assert score[0] > score[1] - 0.02

@@ -17,8 +17,8 @@ MIN_SAMPLES_LEAF = 5
 _MAX_SAMPLES = 20_000
 # Share of the squared targets below which the squared residuals of a node count as zero.
 _TINY = 1e-10
-# Penalties of the model of the root.
-ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
+# Penalties of the model of the root: small ones are for many features that go together, as spectra
+ROOT_PENALTIES = np.geomspace(1e-5, 1e4, 28)
 
 
 class _Branch:
