@@ -7,13 +7,13 @@ from ngdt._core.scaling import MAX_SOFT_FEATURES
 from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.lasso import has_few_samples
-from ngdt._methods.linear_leaves.models import takes_linear_leaves
 from ngdt._methods.soft.annealed import N_STEPS, default_decay, default_rate
 from ngdt._selection.candidates import (
     CONSTANT,
     for_small_weights,
     has_defaults,
     has_many_features,
+    possible_leaves,
     small_depth,
     takes_model_trees,
     takes_models,
@@ -31,15 +31,32 @@ def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
     Each tree has so many columns, None for all; a column has at least one feature. The first
     candidate is the one to take if none can be compared.
     """
+    leaves = possible_leaves(problem, leaves)
     p = len(problem.varying) if n_columns is None else n_columns
     finish = (leaves.linear,) if leaves.kind == "linear" else ()
-    if problem.directions is not None:
-        found = _monotone_candidates(problem, p, finish)
-    elif problem.loss.is_classifier:
-        found = _class_candidates(problem, p, finish)
+    is_class, is_monotone = problem.loss.is_classifier, problem.directions is not None
+    oblique, random, try_all = _random_trees(problem, p)
+    tao = TAO(C=tao_Cs(problem, p)[0], max_iter=N_PASSES)
+    trained = Candidate("tao", random if is_class else oblique, (tao, *finish),
+                        max_depth=MAX_TRAINED_DEPTH)
+    most = MAX_TRAINED_DEPTH if is_monotone else None
+    grown = [Candidate("random oblique", oblique, finish, max_depth=most),
+             Candidate("random", random, finish, max_depth=most)]
+    leaf = Candidate("single leaf", SingleLeaf(), finish)
+    if is_monotone:     # small trees are trained to be so, or made so: others regard no directions
+        found = [trained, *grown, leaf]
+    elif is_class:      # softly trained ones were mostly the best
+        found = [*_soft_class_candidates(problem, p, finish), trained, *grown]
+        # Where few of many features matter, most nodes of random trees try none of them.
+        if try_all.n_candidates > random.n_candidates:
+            found.append(Candidate("random, all", try_all, finish))
     else:
-        found = _regression_candidates(problem, p, leaves, finish)
-    if problem.directions is None and leaves.kind != "constant" and takes_linear_leaves(problem):
+        soft = _soft_regression_candidate(problem, p, leaves, tao)
+        if problem.X.shape[1] > MAX_SOFT_FEATURES:
+            soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
+        # Next to others, a single leaf draws their predictions towards the mean.
+        found = [trained, soft, *grown, *[leaf] * (leaves.kind != "linear")]
+    if leaves.kind != "constant" and not is_monotone:
         found += _linear_candidates(problem, leaves)
     if not predicts_means(problem.loss):
         # There is no trial. Both in equal shares were better than either one, or nearly as good.
@@ -63,94 +80,53 @@ def _linear_candidates(problem, leaves):
         # With all folds, forests were no better, and took up to twice as long.
         found.append(Candidate("model tree", ModelTree(n_folds=1)))
     elif problem.n_outputs == 2 and has_few_samples(problem):
-        sparse = LinearLeaves(features="lasso")
-        found.append(Candidate("linear model, sparse", SingleLeaf(), (sparse,)))
+        found.append(Candidate(
+            "linear model, sparse", SingleLeaf(), (LinearLeaves(features="lasso"),)))
     return found
 
 
-def _monotone_candidates(problem, p, finish):
-    """Small trees that are trained to be monotone, or made so: others regard no directions."""
-    oblique, random = _random_trees(problem, p)
-    start = random if problem.loss.is_classifier else oblique
-    return [Candidate("tao", start, (_tao(problem, p), *finish), max_depth=MAX_TRAINED_DEPTH),
-            Candidate("random oblique", oblique, finish, max_depth=MAX_TRAINED_DEPTH),
-            Candidate("random", random, finish, max_depth=MAX_TRAINED_DEPTH),
-            Candidate("single leaf", SingleLeaf(), finish)]
-
-
-def _class_candidates(problem, p, finish):
-    """Trees for classification. Softly trained ones were mostly the best."""
-    oblique, random = _random_trees(problem, p)
-    found = [_annealed(problem, p, finish)]
-    if not sparse.issparse(problem.X) and not _is_large(problem):
-        found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
-    found += [Candidate("tao", random, (_tao(problem, p), *finish), max_depth=MAX_TRAINED_DEPTH),
-              Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
-    # Where few of many features matter, most nodes of random trees try none of them.
-    try_all = _try_all(p)
-    if try_all.n_candidates > random.n_candidates:
-        found.append(Candidate("random, all", try_all, finish))
-    return found
-
-
-def _regression_candidates(problem, p, leaves, finish):
-    """Trees for regression."""
-    oblique, random = _random_trees(problem, p)
-    tao = _tao(problem, p)
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
-    elif leaves.kind == "constant" or not takes_linear_leaves(problem):
-        # The loss of regression is not bounded by q, and gained nothing by steeper routing.
-        annealed = Annealed(**_soft_options(problem, p))
-        soft = Candidate("annealed", RandomComplete(), (annealed, *finish))
-    else:
-        # Training fits the leaves itself, with penalties of its own.
-        refit = finish if leaves.linear.penalty == "auto" else (leaves.linear,)
-        annealed = Annealed(leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
-                            **_soft_options(problem, p, "linear"))
-        soft = Candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
-                         max_depth=policy.MAX_LINEAR_DEPTH)
-    found = [Candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
-             Candidate("random oblique", oblique, finish), Candidate("random", random, finish)]
-    # Next to others, a single leaf draws their predictions towards the mean.
-    return found if leaves.kind == "linear" else [*found, Candidate("single leaf", SingleLeaf())]
-
-
-def _random_trees(problem, p):
-    """Initializers of splits on several features, and on one, for trees of p columns each."""
-    if problem.loss.is_classifier:
-        # As many splits as random forests try at a node.
-        n_candidates = max(1, round(np.sqrt(p)))
-        return (RandomOblique(max(n_candidates, policy.MIN_CANDIDATES),
-                              n_nonzero=min(policy.N_NONZERO, p)),
-                RandomOblique(n_candidates, n_nonzero=1))
-    # More splits to choose from were better than for classification.
-    return RandomOblique(policy.N_REGRESSION_CANDIDATES,
-                         n_nonzero=min(policy.N_REGRESSION_NONZERO, p)), _try_all(p)
-
-
-def _try_all(p):
-    """Initializer of splits on one feature each, of which a node tries as many as there are.
-
-    They are drawn with repetition, so that trees differ.
-    """
-    return RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1)
-
-
-def _tao(problem, p):
-    return TAO(C=tao_Cs(problem, p)[0], max_iter=N_PASSES)
-
-
-def _annealed(problem, p, finish, what="", **options):
+def _soft_class_candidates(problem, p, finish):
     """Complete trees for classes, of p columns each, whose splits are all trained together."""
     depth = None
     if has_many_features(problem):
         depth = small_depth(problem)
     elif _is_large(problem):
         depth = max(RandomComplete().depth(problem), problem.limits.depth(policy.DEEP))
-    annealed = Annealed(
-        gamma=policy.GAMMA, q=policy.Q, **_soft_options(problem, p), **options)
-    return Candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))
+    mixing = {"annealed": 0.0}
+    if not sparse.issparse(problem.X) and not _is_large(problem):
+        mixing["annealed, mixed"] = MIXING
+    options = {"gamma": policy.GAMMA, "q": policy.Q, **_soft_options(problem, p)}
+    return [Candidate(name, RandomComplete(depth), (Annealed(mixing=share, **options), *finish))
+            for name, share in mixing.items()]
+
+
+def _soft_regression_candidate(problem, p, leaves, tao):
+    """Trees for regression, of p columns each, whose splits are all trained together."""
+    if leaves.kind == "constant":
+        # The loss of regression is not bounded by q, and gained nothing by steeper routing.
+        return Candidate("annealed", RandomComplete(), (Annealed(**_soft_options(problem, p)),))
+    # Training fits the leaves itself, with penalties of its own.
+    is_given = leaves.kind == "linear" or leaves.linear.penalty != "auto"
+    annealed = Annealed(leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
+                        **_soft_options(problem, p, "linear"))
+    return Candidate("annealed, linear", RandomComplete(),
+                     (annealed, tao, *[leaves.linear] * is_given),
+                     max_depth=policy.MAX_LINEAR_DEPTH)
+
+
+def _random_trees(problem, p):
+    """Initializers of splits on several features, on one, and on one of all, of p columns each."""
+    # A node tries as many as there are, drawn with repetition, so that trees differ.
+    try_all = RandomOblique(min(p, policy.MAX_FEATURES), n_nonzero=1)
+    if not problem.loss.is_classifier:
+        # More splits to choose from were better than for classification.
+        return RandomOblique(policy.N_REGRESSION_CANDIDATES,
+                             n_nonzero=min(policy.N_REGRESSION_NONZERO, p)), try_all, try_all
+    # As many splits as random forests try at a node.
+    n_candidates = max(1, round(np.sqrt(p)))
+    oblique = RandomOblique(
+        max(n_candidates, policy.MIN_CANDIDATES), n_nonzero=min(policy.N_NONZERO, p))
+    return oblique, RandomOblique(n_candidates, n_nonzero=1), try_all
 
 
 def _soft_options(problem, p, leaf="constant"):

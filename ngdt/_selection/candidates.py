@@ -35,12 +35,15 @@ CONSTANT = Leaves("constant")
 
 def default_candidates(problem, leaves=CONSTANT):
     """The trees that compete by default, list of `Candidate`, the preferred one first."""
+    of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
+    return for_small_weights(of_task(problem, possible_leaves(problem, leaves)), problem)
+
+
+def possible_leaves(problem, leaves):
+    """The leaves that are asked for; constant ones where the loss takes no others."""
     if leaves.kind == "linear":
         leaves.linear.check(problem)
-    if not takes_linear_leaves(problem):
-        leaves = CONSTANT
-    of_task = _class_candidates if problem.loss.is_classifier else _regression_candidates
-    return for_small_weights(of_task(problem, leaves), problem)
+    return leaves if takes_linear_leaves(problem) else CONSTANT
 
 
 def for_small_weights(candidates, problem):
