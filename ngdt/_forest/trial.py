@@ -64,7 +64,7 @@ def _tried(growth, kinds, sampling, seeds):
         return first_alone
     if not predicts_means(loss):        # squared errors do not judge them
         return {}, dict.fromkeys(kinds, 1 / len(kinds))
-    drawn = draw(problem, min(
+    drawn, _ = draw(problem, min(
         policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
     folds = fold_samples(drawn)
     if not folds:       # samples are few, or drawn of one group only

@@ -15,19 +15,20 @@ def draw(problem, n_drawn):
 
     It has no validation samples but those that are given apart. It is returned itself if it has no
     more samples.
+
+    Returns
+    -------
+    problem : Problem
+    drawn : ndarray of int, or None
+        Indices of the samples, ascending; None for all.
     """
-    samples = drawn_indices(problem, n_drawn)
-    return problem if samples is None else problem_of(problem, samples)
-
-
-def drawn_indices(problem, n_drawn):
-    """Indices of the samples of `draw`, ascending; None for all."""
     n_samples = len(problem.training_samples)
     if n_samples <= n_drawn:
-        return None
+        return problem, None
     _, drawn = hold_out(
         problem.sample_weight, n_drawn / n_samples, strata_of(problem), problem.random_state)
-    return np.union1d(np.flatnonzero(drawn), problem.validation_samples)
+    samples = np.union1d(np.flatnonzero(drawn), problem.validation_samples)
+    return problem_of(problem, samples), samples
 
 
 def unit_of_weights(problem):
@@ -70,9 +71,7 @@ def training_in_time(problem):
     X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
     Moments.of(X, sample_weight)
     seconds = (monotonic() - begin) / len(samples)
-    drawn = drawn_indices(problem, number_in_time(problem, seconds))
-    if drawn is not None:
-        problem = problem_of(problem, drawn)
+    problem, drawn = draw(problem, number_in_time(problem, seconds))
     seconds_after = policy.READINGS_AFTER * seconds * len(problem.training_samples)
     deadline = problem.control.deadline.earlier(seconds_after)
     return problem.replace(control=replace(problem.control, deadline=deadline)), seconds, drawn
@@ -86,8 +85,8 @@ def most_to_compare_on(problem):
 
 def sample_to_compare_on(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a comparison on all would take too long."""
-    sample = draw(problem, most_to_compare_on(problem))
-    return draw(sample, number_in_time(sample, seconds_per_sample, policy.COMPARISON_TIME))
+    sample, _ = draw(problem, most_to_compare_on(problem))
+    return draw(sample, number_in_time(sample, seconds_per_sample, policy.COMPARISON_TIME))[0]
 
 
 def fold_samples_of(problem, fraction):

@@ -181,7 +181,7 @@ def test_few_samples_are_drawn_if_there_is_little_time(clock):
     problem, _ = model._checked_problem(X, y, None, False)
     for share in (1.1, 0.5, 0.001):
         in_time = problem.replace(control=Control(Deadline(share * N_READINGS)))
-        drawn = draw(problem, number_in_time(in_time, 1 / n))
+        drawn, _ = draw(problem, number_in_time(in_time, 1 / n))
         n_drawn = len(drawn.training_samples)
         assert n_drawn == pytest.approx(n * min(1.0, max(share, 0.1)), rel=0.01)
         assert drawn.y.mean() == pytest.approx(0.5, abs=0.01)
