@@ -49,8 +49,6 @@ def possible_leaves(problem, leaves):
 def for_small_weights(candidates, problem):
     """Candidates whose parameters count samples in the unit of the weights."""
     unit = unit_of_weights(problem)
-    if unit == 1.0:
-        return candidates
     return [replace(each, optimizers=_in_unit(each.optimizers, unit),
                     final=each.final and _in_unit(each.final, unit)) for each in candidates]
 
@@ -189,7 +187,7 @@ def _steps(*steps, **parameters):
 
 def _logistic_candidates(problem, leaves):
     """Trees with a logistic regression in each leaf, or in the only one."""
-    linear, is_only = leaves.linear, leaves.kind == "linear"
+    linear = leaves.linear
     if problem.directions is not None:
         tao = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
         return tao + _shared(linear)
@@ -197,10 +195,11 @@ def _logistic_candidates(problem, leaves):
         features=linear.features, penalty=policy.CLASS_PENALTY)
     takes_single = _n_coefficients(problem) <= policy.FEW_COEFFICIENTS
     found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_single
-    if not takes_models(problem):
-        return [*found, Candidate("linear", "pruned", (of_many,))] if is_only else found
-    found.append(_model_tree(linear))
-    return found + [_tao(C, of_many, name="linear, tao") for C in tao_Cs(problem) if is_only]
+    others = [Candidate("linear", "pruned", (of_many,))]
+    if takes_models(problem):
+        found.append(_model_tree(linear))
+        others = [_tao(C, of_many, name="linear, tao") for C in tao_Cs(problem)]
+    return found + others if leaves.kind == "linear" else found
 
 
 def _shared(linear):
@@ -216,27 +215,24 @@ def _model_tree(linear):
 
 
 def _regression_candidates(problem, leaves):
-    pruned, linear, is_only = Candidate("pruned", "pruned"), leaves.linear, leaves.kind == "linear"
+    linear, pruned = leaves.linear, [Candidate("pruned", "pruned")] * (leaves.kind != "linear")
     if leaves.kind == "constant":
-        return [*_constant_candidates(problem), pruned]
+        return _constant_candidates(problem) + pruned
     if problem.directions is not None:
-        found = _monotone_candidates(problem, (linear,), "linear, ") + _shared(linear)
-        return found if is_only else [*found, pruned]
+        return _monotone_candidates(problem, (linear,), "linear, ") + _shared(linear) + pruned
     if not takes_models(problem):
-        found = [Candidate("linear", "pruned", (linear,)),
-                 *[_model_tree(linear)] * takes_model_trees(problem)]
-        return found if is_only else [*_constant_candidates(problem), pruned, *found]
+        others = _constant_candidates(problem) + pruned if pruned else []
+        return [*others, Candidate("linear", "pruned", (linear,)),
+                *[_model_tree(linear)] * takes_model_trees(problem)]
     # TAO and Annealed train leaves with penalties of their own, Annealed those of all features.
-    is_given = not isinstance(linear.features, str)
     finish = () if has_defaults(linear) else (linear,)
+    first = [Candidate("model tree, tao", "model", *_passes(10.0, *finish))]
+    if not isinstance(linear.features, str):    # a model tree splits by these features only
+        first = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if _has_few(problem) else "auto")
-    found = [Candidate("model tree, tao", "model", *_passes(10.0, *finish)),
-             _model_tree(linear),
-             *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
-                    what=", linear, tao")]
-    if is_given:    # a model tree splits by these features only
-        found[:1] = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
-    return found if is_only else [*found, pruned]
+    return [*first, _model_tree(linear), *_soft(
+        problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
+        what=", linear, tao"), *pruned]
 
 
 def _constant_candidates(problem):
