@@ -52,9 +52,8 @@ def run_in_turn(problem, tree, optimizers, history, is_given=False):
         seeded = problem.with_time(1 / (len(optimizers) - i)).replace(
             random_state=(problem.random_state + i) % 2**31).doing(1 / len(optimizers))
         try:
-            result = None if is_given else optimize_reduced(optimizer, tree, seeded)
-            if result is None:
-                result = optimizer.optimize(tree, seeded)
+            result = (optimizer.optimize(tree, seeded) if is_given
+                      else optimize_reduced(optimizer, tree, seeded))
         except Stopped as stopped:
             append_metrics(history, optimizer, stopped.history)
             raise Stopped(stopped.tree, history) from stopped
@@ -84,8 +83,6 @@ def train(problem, init, optimizers, *, validation_fraction=None, limit=True):
         if not isinstance(algorithm, Tree):
             algorithm.check(problem)
     tree, is_given, history = init, isinstance(init, Tree), empty_history(optimizers)
-    if is_given:
-        problem._check_shapes(init)
     if optimizers and not problem.own_validation:   # without optimizers nothing is validated
         training, validation = held_out_of(problem, validation_fraction)
         problem = problem.replace(sample_weight=training, validation_weight=validation)

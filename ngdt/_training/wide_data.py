@@ -248,17 +248,16 @@ def optimize_reduced(optimizer, tree, problem):
 
     Returns
     -------
-    OptimizerResult or None
-        Its tree splits the features. None if there is no such space, or the tree does not fit into
-        it: it is to be trained on the features.
+    OptimizerResult
+        Its tree splits the features. It is trained on the features themselves if there is no such
+        space, or the tree does not fit into it.
     """
     # Directions belong to the features.
-    if optimizer.space is None or tree.slopes is not None or problem.directions is not None:
-        return None
-    space = space_of(problem, optimizer.space)
+    is_reduced = optimizer.space and tree.slopes is None and problem.directions is None
+    space = space_of(problem, optimizer.space) if is_reduced else None
     start = None if space is None else space.reduced(tree)
     if start is None:
-        return None
+        return optimizer.optimize(tree, problem)
     try:
         result = optimizer.optimize(start, space.of(problem, optimizer.scales_coordinates))
     except Stopped as stopped:
