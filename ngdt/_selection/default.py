@@ -118,8 +118,7 @@ class _Race:
             self.failed.add(each)
             if not problem.control.deadline.fits():
                 # Time ended the training: the tree without a fold may have had more of it.
-                for tree in choice.trees[each][-1:]:
-                    self._add(each, Stopped(tree))
+                self._add(each, Stopped(choice.trees[each][-1]))
                 break
 
     def _has_failed(self, each):
