@@ -138,10 +138,9 @@ def _estimated(trial, held_out, names, n_trees, problem):
     return errors, {name: n / n_trees for name, n in zip(names, counts, strict=True)}
 
 
-def _in_proportion(shares, n_more, present=None):
+def _in_proportion(shares, n_more, present=0):
     """Numbers of further trees of each kind, so that all numbers come close to shares."""
-    present = np.zeros(len(shares), np.intp) if present is None else np.array(present)
-    counts = present.copy()
+    counts = np.zeros(len(shares), np.intp) + present
     for _ in range(n_more):
         counts[np.argmax(shares / (counts + 1))] += 1
     return (counts - present).tolist()

@@ -126,8 +126,8 @@ def test_errors_of_trees(iris):
 
 
 @pytest.mark.parametrize(("shares", "n_more", "present", "expected"), [
-    ([5, 5], 4, None, [2, 2]), ([20, 0, 0], 3, None, [3, 0, 0]), ([17, 3], 20, None, [17, 3]),
-    ([1], 4, None, [4]), ([10, 0, 10], 1, None, [1, 0, 0]), ([0.5, 0.5], 10, [10, 0], [0, 10]),
+    ([5, 5], 4, 0, [2, 2]), ([20, 0, 0], 3, 0, [3, 0, 0]), ([17, 3], 20, 0, [17, 3]),
+    ([1], 4, 0, [4]), ([10, 0, 10], 1, 0, [1, 0, 0]), ([0.5, 0.5], 10, [10, 0], [0, 10]),
     ([0.85, 0.15], 20, [17, 3], [17, 3]), ([0.5, 0.5], 4, [0, 2], [3, 1])])
 def test_further_trees_in_proportion(shares, n_more, present, expected):
     assert _in_proportion(shares, n_more, present) == expected
