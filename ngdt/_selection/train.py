@@ -30,8 +30,7 @@ class Candidate:
     def make(self, fold):
         """The `TrainingResult` for the training samples of a fold."""
         problem = fold.problem.replace(free_levels=self.free_levels)
-        is_final = fold.samples is None and self.final is not None
-        optimizers = self.final if is_final else self.optimizers
+        optimizers = self.final if self.final and fold.samples is None else self.optimizers
         if self.max_depth is not None:
             fold = replace(fold, problem=fold.problem.limited(max_depth=self.max_depth))
         tree, history = fold.initial(self.init), empty_history(optimizers)
