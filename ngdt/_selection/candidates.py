@@ -75,18 +75,16 @@ def named_candidates(problem, optimizers, has_depth, leaves=CONSTANT):
     # Steps that finish a tree have no metrics.
     name = ", ".join(each.name or type(each).__name__ for each in chain
                      if each is chain[0] or each.metrics)
-    most = default_depth(problem)
+    most = None if has_depth else default_depth(problem)
     if isinstance(init, RandomComplete):
-        limit = init.depth(problem)
-        found = _soft(problem, [limit] if has_depth else _depths(problem)[::-1], chain, name=name)
-    elif has_depth:
-        found = [Candidate(name, init, chain)]
-    elif isinstance(init, InfoGain):    # or another greedy one, as that of GTO
+        depths = [init.depth(problem)] if has_depth else _depths(problem)[::-1]
+        found = _soft(problem, depths, chain, name=name)
+    elif has_depth or not isinstance(init, InfoGain):
+        found = [Candidate(name, init, chain, max_depth=most)]
+    else:       # that of GTO is a greedy one, too
         found = [Candidate(name, "initial", chain)]
         if most > policy.MAX_TRAINED_DEPTH:
             found.append(Candidate(f"{name} depth={most}", init, chain, max_depth=most))
-    else:
-        found = [Candidate(name, init, chain, max_depth=most)]
     return [*found, Candidate("pruned", "pruned", (leaves.linear,) * (leaves.kind == "linear"))]
 
 
