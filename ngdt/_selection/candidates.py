@@ -189,8 +189,7 @@ def _logistic_candidates(problem, leaves):
     if problem.directions is not None:
         tao = [_tao(C, linear, name="linear, tao") for C in tao_Cs(problem)]
         return tao + _shared(linear)
-    of_many = linear if linear.penalty != "auto" else LinearLeaves(
-        features=linear.features, penalty=policy.CLASS_PENALTY)
+    of_many = linear if linear.penalty != "auto" else replace(linear, penalty=policy.CLASS_PENALTY)
     takes_single = _n_coefficients(problem) <= policy.FEW_COEFFICIENTS
     found = [Candidate("linear model", SingleLeaf(), (linear,))] * takes_single
     others = [Candidate("linear", "pruned", (of_many,))]

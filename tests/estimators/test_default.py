@@ -570,6 +570,11 @@ def test_the_penalty_that_is_given():
     assert [each.optimizers[-1].penalty for each in given[::2]] == [5.0, 5.0]
 
 
+def test_linear_leaves_of_classes_that_are_not_shrunk():
+    given = default_candidates(table(100), Leaves("linear", LinearLeaves(shrink=False)))
+    assert [each.optimizers[-1].shrink for each in given] == [False] * 3
+
+
 @pytest.mark.parametrize(("given", "is_mixed"), [
     (table(2000, p=64), True), (table(2000, p=63), False), (table(1999, p=64), False),
     (table(20_000, p=64), False), (table(2000, p=64, form=sparse.csr_array), False),
