@@ -179,6 +179,8 @@ def test_slopes_of_a_quantile_are_shared_and_drawn_to_zero():
     slopes = steps[0, 0, :2] * X[counted, :2].std(axis=0)
     constant = np.median(moved - z @ slopes)
     assert objective(np.append(constant, slopes)) == pytest.approx(least, rel=2e-3)
+    flat = tree.replace(values=tree.values, slopes=np.zeros_like(tree.slopes))
+    assert not with_quantile_slopes(flat, problem).slopes.any()
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.9])

@@ -40,7 +40,7 @@ def with_quantile_slopes(tree, problem):
     if tree.slopes is None:
         return tree
     data = ScaledSamples(problem, tree.slopes.any(axis=(0, 1)).nonzero()[0])
-    n = int(min(_MAX_SAMPLES, _MAX_PRODUCTS // len(data.features)**2))
+    n = int(min(_MAX_SAMPLES, _MAX_PRODUCTS / max(1, len(data.features))**2))
     samples = np.random.RandomState(problem.random_state).permutation(problem.training_samples)[:n]
     Z = np.nan_to_num(data.read(samples), copy=False, posinf=0.0, neginf=0.0)
     rest, weight = problem.y[samples] - problem.predictions(tree, samples), data.weight[samples]
