@@ -94,7 +94,7 @@ class ObliqueTree(SummarizesTree, EditsTree, ExplainsTree, TableEstimator):
         run.result = train(problem, init, optimizers, validation_fraction=self.validation_fraction)
         tree, y = run.result.tree, problem.y[problem.training_samples]
         if is_constant(tree) and problem.limits.max_depth != 0 and (y != y[0]).any():
-            warn(NO_SPLITS)
+            run.surprise = NO_SPLITS
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
         """Train the present tree further on some samples, or the first one."""

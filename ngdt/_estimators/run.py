@@ -44,11 +44,13 @@ class Run:
         Whether Ctrl-C was pressed, and whether the deadline has cut anything.
     cut : str or None
         Text of a warning, set at the end of a run that Ctrl-C or the deadline has cut.
+    surprise : str or None
+        Text of a warning of the tree that was trained.
     """
 
     def __init__(self, estimator, tasks):
         self.estimator, self.tasks = estimator, tasks
-        self.problem = self.far_targets = self.result = self.cut = None
+        self.problem = self.far_targets = self.result = self.cut = self.surprise = None
         self.fitted, self.drawn, self.seconds_per_sample = {}, None, 0.0
         self.interrupted = self.was_cut = False
 
@@ -88,7 +90,9 @@ class Run:
         return self.far_targets.near
 
     def warn(self):
-        """Warn of what ended the training before its time, if anything did."""
+        """Warn of the tree, and of what ended the training before its time, if there is reason."""
+        if self.surprise is not None:
+            warn(self.surprise)
         if self.cut is not None:
             warn(self.cut, ConvergenceWarning)
 

@@ -154,7 +154,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If some C has a score that is not finite.
+            If some C has a score that is not finite, or the chosen tree has no splits.
         ConvergenceWarning
             If `max_time` of the estimator, for each C, shortened the training of the chosen tree.
         """
@@ -173,10 +173,12 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             _check_scores(self.scores_, self.Cs_)
             self.C_ = self.Cs_[best_score(self.scores_, self.rule)]
             # Each tree is trained further for the next C; the last one is that of C_.
-            *_, (_, cut) = _uninterrupted(
+            *_, (_, run) = _uninterrupted(
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
-            if cut is not None:
-                warn(f"At C={self.C_:.4g}, {cut}", ConvergenceWarning)
+            if run.surprise is not None:
+                warn(run.surprise)
+            if run.cut is not None:
+                warn(f"At C={self.C_:.4g}, {run.cut}", ConvergenceWarning)
             self.tree_ = self.estimator_.tree_
             if is_classifier(self):
                 self.classes_ = self.estimator_.classes_
@@ -327,7 +329,7 @@ def _weighed(weight):
 
 
 def _uninterrupted(model, *arguments):
-    """Fit and yield the model for each C in turn; raise if Ctrl-C ended the training.
+    """Fit the model for each C in turn, and yield it and its run; raise after Ctrl-C.
 
     An unfinished path does not compare all values of C. Trees that `max_time` has ended can be
     compared, since each C has the same time.
@@ -335,7 +337,7 @@ def _uninterrupted(model, *arguments):
     for _, run in fits(model, *arguments):
         if run.interrupted:
             raise KeyboardInterrupt
-        yield model, run.cut
+        yield model, run
 
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):

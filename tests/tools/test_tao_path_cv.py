@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, LeaveOneOut
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV, tao_path
 from ngdt.optimizers import TAO
 
 
@@ -28,6 +28,20 @@ def test_a_C_without_a_score_ranks_last(rule):
     with pytest.warns(UserWarning, match=r"C = 0\.1, .*NaN"):
         search.fit(X, y)
     assert search.C_ == 1.0
+
+
+@pytest.mark.parametrize("function", [
+    lambda *args: TAOPathCV(tree(), Cs=[1e-4, 1.0], cv=2).fit(*args).tree_,
+    lambda *args: tao_path(*args, estimator=tree(), Cs=[1e-4, 1.0]).trees[0]])
+@pytest.mark.filterwarnings("error")
+def test_a_tree_without_splits_is_no_surprise_if_it_is_not_chosen(function):
+    assert function(*load_diabetes(return_X_y=True)).n_internal
+
+
+def test_a_chosen_tree_without_splits_is_a_surprise():
+    with pytest.warns(UserWarning, match="The tree has no splits") as record:
+        TAOPathCV(tree(), Cs=[1e-4], cv=2).fit(*load_diabetes(return_X_y=True))
+    assert len(record) == 1
 
 
 @pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
