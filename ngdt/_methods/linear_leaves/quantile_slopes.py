@@ -15,8 +15,8 @@ from ngdt._methods.linear_leaves.ridge import best_constants
 _PENALTY = 100.0
 # Number of samples that are used at most, and of products of two features of these.
 _MAX_SAMPLES, _MAX_PRODUCTS = 20_000, 2e8
-# Number of steps, and the smallest error by which one divides, in mean errors: it falls by a tenth
-# every eight steps, since small ones at once would hold the first samples that are met.
+# Number of steps, and the smallest error that they divide by, in mean errors. It falls to a tenth
+# in eight steps, from .1 on: with a small one at once, a model stays at the first samples it meets.
 _STEPS, _LEAST_ERROR = 25, 1e-3
 
 
