@@ -180,7 +180,15 @@ def test_slopes_of_a_quantile_are_shared_and_drawn_to_zero():
     constant = np.median(moved - z @ slopes)
     assert objective(np.append(constant, slopes)) == pytest.approx(least, rel=2e-3)
     flat = tree.replace(values=tree.values, slopes=np.zeros_like(tree.slopes))
-    assert not with_quantile_slopes(flat, problem).slopes.any()
+    assert with_quantile_slopes(flat, problem) is flat
+
+
+def test_slopes_of_a_quantile_are_not_fitted_to_too_many_features():
+    rng = np.random.default_rng(0)
+    problem = make_problem(rng.normal(size=(20, 501)), rng.normal(size=20), QuantileLoss(0.9))
+    tree = LinearLeaves(features="all", penalty=1.0).optimize(
+        InfoGain().initialize(problem.limited(max_depth=0)), problem).tree
+    assert with_quantile_slopes(tree, problem) is tree
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.9])

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from ngdt._core.threads import one_blas_thread
+from ngdt._methods.linear_leaves.lasso import MAX_FEATURES
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt._methods.linear_leaves.ridge import best_constants
 
@@ -29,7 +30,7 @@ def with_quantile_slopes(tree, problem):
     Parameters
     ----------
     tree : Tree
-        Without linear leaves, it is returned as it is.
+        Without linear leaves, or with ones of more than 500 features, it is returned as it is.
     problem : Problem
         With a `QuantileLoss`.
 
@@ -37,15 +38,17 @@ def with_quantile_slopes(tree, problem):
     -------
     Tree
     """
-    if tree.slopes is None:
+    features = [] if tree.slopes is None else tree.slopes.any(axis=(0, 1)).nonzero()[0]
+    if not 0 < len(features) <= MAX_FEATURES:
         return tree
-    data = ScaledSamples(problem, tree.slopes.any(axis=(0, 1)).nonzero()[0])
-    n = int(min(_MAX_SAMPLES, _MAX_PRODUCTS / max(1, len(data.features))**2))
+    data = ScaledSamples(problem, features)
+    n = int(min(_MAX_SAMPLES, _MAX_PRODUCTS / len(features)**2))
     samples = np.random.RandomState(problem.random_state).permutation(problem.training_samples)[:n]
     Z = np.nan_to_num(data.read(samples), copy=False, posinf=0.0, neginf=0.0)
     rest, weight = problem.y[samples] - problem.predictions(tree, samples), data.weight[samples]
     with one_blas_thread:
-        constant, slopes = quantile_regression(Z, rest, weight, problem.loss, _PENALTY)
+        constant, slopes = quantile_regression(
+            Z, rest, weight / weight.mean(), problem.loss, _PENALTY)
     slopes = slopes / data.scale
     raw = tree.slopes.copy()
     raw[:, :, data.features] += slopes
