@@ -51,9 +51,10 @@ def forest_candidates(problem, leaves=CONSTANT, n_columns=None):
         if try_all.n_candidates > random.n_candidates:
             found.append(Candidate("random, all", try_all, finish))
     else:
-        soft = _soft_regression_candidate(problem, p, leaves, tao)
         if problem.X.shape[1] > MAX_SOFT_FEATURES:
             soft = Candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
+        else:
+            soft = _soft_regression_candidate(problem, p, leaves, tao)
         # Next to others, a single leaf draws their predictions towards the mean.
         found = [trained, soft, *grown, *[leaf] * (leaves.kind != "linear")]
     if leaves.kind != "constant" and not is_monotone:
