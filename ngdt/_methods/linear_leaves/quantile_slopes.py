@@ -44,6 +44,7 @@ def with_quantile_slopes(tree, problem):
     data = ScaledSamples(problem, features)
     n = int(min(_MAX_SAMPLES, _MAX_PRODUCTS / len(features)**2))
     samples = np.random.RandomState(problem.random_state).permutation(problem.training_samples)[:n]
+    # A feature that overflows counts as constant, as in `LocationNode`.
     Z = np.nan_to_num(data.read(samples), copy=False, posinf=0.0, neginf=0.0)
     rest, weight = problem.y[samples] - problem.predictions(tree, samples), data.weight[samples]
     with one_blas_thread:
